@@ -9,6 +9,7 @@ mod command;
 mod logging;
 mod options;
 mod print;
+mod strangers;
 #[cfg(test)]
 mod tests;
 mod values;
@@ -231,6 +232,7 @@ impl Config {
     /// Begins to log.
     pub fn start_log(&self) {
         logging::start(&self.log, self.log_format);
+        strangers::warn();
     }
 
     /// Logs each option that is unsafe; `is_open` says that root has no password.

@@ -131,13 +131,10 @@ fn back_up(rounds: &Rounds) -> Result<String, String> {
     let mut client = connect_bare(&server.address)?;
     make_tables(&mut client).map_err(|e| e.to_string())?;
     for row in 0..BACKED_UP_ROWS {
-        // What compresses would take no room.
-        let text: String = {
-            let mut random = rounds.random.borrow_mut();
-            let letters = (0..ROW_BYTES).map(|_| char::from(random.random_range(b'a'..=b'z')));
-            letters.collect()
-        };
-        let sql = format!("INSERT INTO large VALUES ({row}, '{text}')");
+        let sql = format!(
+            "INSERT INTO large VALUES ({row}, {})",
+            incompressible(rounds)
+        );
         client
             .execute(&sql)
             .map_err(|error| format!("row {row}: {error}"))?;
@@ -164,6 +161,13 @@ fn back_up(rounds: &Rounds) -> Result<String, String> {
     }
     kill(&server)?;
     Ok(format!("{} MB of rows", rows_bytes / 1_000_000))
+}
+
+/// A value for a row. What compresses would take no room.
+pub(crate) fn incompressible(rounds: &Rounds) -> String {
+    let mut random = rounds.random.borrow_mut();
+    let letters = (0..ROW_BYTES).map(|_| char::from(random.random_range(b'a'..=b'z')));
+    format!("'{}'", letters.collect::<String>())
 }
 
 /// The bytes of files, when nothing is written any more.
@@ -200,10 +204,18 @@ pub(crate) fn make_tables(client: &mut Client) -> Result<(), Failure> {
 
 /// Writes until there is no room, and none comes back from flushes; says how many rows there are.
 fn fill(client: &mut Client) -> Result<u64, String> {
+    fill_by(client, || format!("REPEAT('x', {ROW_BYTES})"))
+}
+
+/// The same, with the rows' values as they are given.
+pub(crate) fn fill_by(
+    client: &mut Client,
+    mut value: impl FnMut() -> String,
+) -> Result<u64, String> {
     let mut row = 0;
     let mut is_refused = false;
     while row < ROWS_MAX {
-        let sql = format!("INSERT INTO large VALUES ({row}, REPEAT('x', {ROW_BYTES}))");
+        let sql = format!("INSERT INTO large VALUES ({row}, {})", value());
         match client.execute(&sql) {
             Ok(_) => {
                 row += 1;

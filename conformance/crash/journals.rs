@@ -59,7 +59,7 @@ pub(crate) fn trials() -> Vec<Trial> {
 fn fates(ending: Ending) -> [Fate; 2] {
     match ending {
         Ending::Power => [Fate::StopBefore, Fate::StopAfter],
-        Ending::Kill | Ending::Point | Ending::Full | Ending::Thin => {
+        Ending::Kill | Ending::Point | Ending::Full | Ending::Tight | Ending::Thin => {
             [Fate::KillBefore, Fate::KillAfter]
         }
     }

@@ -65,6 +65,7 @@ mod server;
 mod skew;
 mod spilled;
 mod steps;
+mod tight;
 mod told;
 mod tools;
 mod writers;
@@ -124,6 +125,8 @@ enum Ending {
     Power,
     /// `SIGKILL`, on a small disk.
     Full,
+    /// `SIGKILL`, on a disk that hardly holds more than a journal and what is in memory.
+    Tight,
     /// `SIGKILL`, on a thin disk.
     Thin,
 }
@@ -135,6 +138,7 @@ impl Ending {
             Ending::Kill | Ending::Point => None,
             Ending::Power => Some(DISK_BYTES),
             Ending::Full | Ending::Thin => Some(full::BYTES),
+            Ending::Tight => Some(tight::BYTES),
         }
     }
 }
@@ -146,6 +150,7 @@ impl fmt::Display for Ending {
             Ending::Point => "kill_9_at_a_point",
             Ending::Power => "power_cut",
             Ending::Full => "small_disk",
+            Ending::Tight => "tight_disk",
             Ending::Thin => "thin_disk",
         })
     }
@@ -192,6 +197,7 @@ fn main() -> ExitCode {
     trials.extend(broken::trials());
     trials.extend(names::trials());
     trials.extend(full::trials());
+    trials.extend(tight::trials());
     trials.extend(paused::trials());
     trials.extend(spilled::trials());
     trials.extend(again::trials());
@@ -271,7 +277,7 @@ impl Rounds {
             .transpose()?;
         let disk = ending.disk_bytes().map(|bytes| match ending {
             Ending::Thin => Disk::make_thin(scratch.path(), bytes),
-            Ending::Kill | Ending::Point | Ending::Power | Ending::Full => {
+            Ending::Kill | Ending::Point | Ending::Power | Ending::Full | Ending::Tight => {
                 Disk::make(scratch.path(), bytes)
             }
         });
@@ -362,7 +368,7 @@ impl Rounds {
             Ending::Power if self.random.borrow_mut().random_bool(0.5) => {
                 self.end_at_a_point([Fate::StopBefore, Fate::StopAfter])?;
             }
-            Ending::Kill | Ending::Full | Ending::Thin | Ending::Power => {}
+            Ending::Kill | Ending::Full | Ending::Tight | Ending::Thin | Ending::Power => {}
         }
         self.end_here(server)?;
         let log = self.log();
@@ -409,7 +415,9 @@ impl Rounds {
     fn end_here(&self, server: &Server) -> Result<(), String> {
         match self.ending {
             Ending::Power => self.cut_power(server)?,
-            Ending::Kill | Ending::Point | Ending::Full | Ending::Thin => kill(server)?,
+            Ending::Kill | Ending::Point | Ending::Full | Ending::Tight | Ending::Thin => {
+                kill(server)?;
+            }
         }
         self.faults.as_ref().map_or(Ok(()), Faults::disarm)
     }

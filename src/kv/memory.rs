@@ -435,6 +435,11 @@ impl Snapshot for MemorySnapshot {
         self.ts
     }
 
+    /// It leaves nothing out: who looks at ends is in front of it.
+    fn judged_ms(&self) -> Option<u64> {
+        None
+    }
+
     fn get<'a>(&'a self, space: Space, key: &'a [u8]) -> Answer<'a, Result<Option<Bytes>>> {
         Answer::Now(self.engine.read().get_at(space, key, self.ts))
     }

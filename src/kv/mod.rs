@@ -270,9 +270,7 @@ pub trait Snapshot: Send + Sync {
 
     /// As of when values were left out of what it answered because they had ended, in milliseconds since
     /// 1970; `None` when none were. What is written by such answers says so ([`WriteSet::judged_ms`]).
-    fn judged_ms(&self) -> Option<u64> {
-        None
-    }
+    fn judged_ms(&self) -> Option<u64>;
 
     /// The value of one key.
     fn get<'a>(&'a self, space: Space, key: &'a [u8]) -> Answer<'a, Result<Option<Bytes>>>;

@@ -88,7 +88,7 @@ impl Session {
             Ok(messages) => Ok(messages),
             Err(error) => {
                 self.cancel.check()?;
-                Ok(vec![told(&error), ("error", "Corrupt".into())])
+                Ok(vec![told(&error), end_of(&error)])
             }
         }
     }
@@ -171,6 +171,15 @@ fn told(error: &Error) -> (&'static str, String) {
     ("Error", error.message().to_owned())
 }
 
+/// What a table is after an error: damaged, or as it was.
+fn end_of(error: &Error) -> (&'static str, String) {
+    if error.code() == Code::StorageCorrupt {
+        ("error", "Corrupt".into())
+    } else {
+        ("status", "Operation failed".into())
+    }
+}
+
 fn messages(findings: &[Finding], repairs: bool) -> Messages {
     let mut messages = Vec::new();
     for finding in findings {
@@ -202,7 +211,30 @@ mod tests {
 
     use crate::exec::testing::Server;
     use crate::kv::memory::Memory;
-    use crate::kv::testing::Recorder;
+    use crate::kv::testing::{Faults, Faulty, Recorder};
+
+    /// It was `error | Corrupt`, for a table that nothing is wrong with.
+    #[tokio::test]
+    async fn a_full_disk_is_no_damage() {
+        let disk = Arc::new(Faulty::new(Arc::new(Memory::default()), Faults::None));
+        let server = Server::on(Arc::clone(&disk) as _).await;
+        server
+            .run("CREATE TABLE t (a INT PRIMARY KEY)")
+            .await
+            .unwrap();
+        disk.fill(true);
+        let told = server.maintain("OPTIMIZE TABLE t").await;
+        let [full, end] = told.as_slice() else {
+            panic!("{told:?}");
+        };
+        assert!(
+            full.starts_with("Error") && full.contains("bytes free"),
+            "{full}"
+        );
+        assert_eq!(end, "status Operation failed");
+        disk.fill(false);
+        assert_eq!(server.maintain("OPTIMIZE TABLE t").await, ["status OK"]);
+    }
 
     /// A pass rewrites the files of all tables; one for each index, and each table, was so many times
     /// the whole directory.

@@ -16,6 +16,7 @@ pub(crate) mod copy;
 pub mod own;
 mod progress;
 mod record;
+mod room;
 pub(crate) mod rows;
 
 #[cfg(test)]
@@ -153,7 +154,9 @@ impl Job {
 
     /// What it is at, for people.
     pub fn activity(&self) -> String {
-        let doing = if self.progress.has_begun.load(Ordering::Relaxed) {
+        let doing = if self.progress.lacks_room.load(Ordering::Relaxed) {
+            "waiting for room on the disk:"
+        } else if self.progress.has_begun.load(Ordering::Relaxed) {
             match self.target.goal {
                 Goal::Index => "building index",
                 Goal::Key => "changing the primary key of",
@@ -356,7 +359,7 @@ impl Backfill {
     }
 
     async fn work(self: Arc<Backfill>, job: Arc<Job>, turn: Turn) {
-        let built = self.build(&job, turn).await;
+        let built = self.build_as_room_allows(&job, turn).await;
         let outcome = match built {
             Ok(()) => Ok(()),
             Err(error) => Err(self.failed(&job, error).await),
@@ -396,7 +399,8 @@ impl Backfill {
         self.catalog.finish_rekey(shadow).await.map(drop)
     }
 
-    /// After a failed build: takes the index away, unless the storage failed or the server stops.
+    /// After a failed build: takes the index away, unless the storage failed or the server stops. A full disk is no
+    /// failure of the storage: what makes room is done.
     async fn failed(&self, job: &Job, error: Error) -> Error {
         if job.cancel.reason() == Some(Stop::ShuttingDown) || is_of_storage(&error) {
             tracing::warn!(index = %job.name, %error, "index build stopped; it goes on after a restart");
@@ -468,10 +472,6 @@ fn in_line(turn: Arc<tokio::sync::Mutex<()>>) -> Turn {
 fn is_of_storage(error: &Error) -> bool {
     matches!(
         error.code(),
-        Code::StorageFailure
-            | Code::DiskFull
-            | Code::EngineReadOnly
-            | Code::ShuttingDown
-            | Code::ErrorDuringCommit
+        Code::StorageFailure | Code::EngineReadOnly | Code::ShuttingDown | Code::ErrorDuringCommit
     )
 }

@@ -17,6 +17,8 @@ pub(super) struct Progress {
     pub(super) rows: AtomicU64,
     pub(super) percent: AtomicU8,
     pub(super) has_begun: AtomicBool,
+    /// Whether it waits for room on the disk.
+    pub(super) lacks_room: AtomicBool,
 }
 
 /// What the build itself keeps.

@@ -2,6 +2,7 @@
 //! on where they were.
 
 mod rekey;
+mod room;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -19,7 +20,10 @@ async fn entries(server: &Server, index: &str) -> Vec<(Key, Vec<u8>)> {
 }
 
 async fn filled(rows: u32) -> Server {
-    let server = Server::start().await;
+    fill(Server::start().await, rows).await
+}
+
+async fn fill(server: Server, rows: u32) -> Server {
     server
         .run("CREATE TABLE t (a INT PRIMARY KEY, b INT, c VARCHAR(20))")
         .await

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::options::KEPT;
 use super::{KEY_COLUMNS_MAX, check_identifier, spread, wide};
 use crate::catalog::computed::prefix_type;
+use crate::catalog::schema::COMPRESSION;
 use crate::catalog::{
     Column, ColumnPlace, Computed, ComputedPart, Include, Index, IndexId, IndexState, KeyPart,
     PartSource, Table,
@@ -112,6 +113,11 @@ fn check_options(index: &ast::IndexDef, ctx: &EvalContext) -> Result<()> {
         if !KEPT.contains(&name.as_str()) {
             let text = format!("Unknown index option '{name}'");
             return Err(Error::new(Code::WrongUsage, text));
+        }
+        if name == COMPRESSION {
+            return Err(Error::unsupported(
+                "COMPRESSION of an index: its entries are compressed as the rows of its table are",
+            ));
         }
         ctx.warnings
             .add(WarningLevel::Warning, Code::FeatureIgnored, || {

@@ -3,6 +3,8 @@
 //! Nothing waits for it but callers of `compact`, and nothing is lost when it stops half-way: what
 //! it did not get to, later compactions leave out.
 
+mod dropped;
+
 use std::collections::VecDeque;
 use std::ops::Bound;
 use std::sync::Weak;
@@ -15,6 +17,7 @@ use fjall::{AbstractTree, Keyspace};
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
+use self::dropped::Given;
 use super::queue::Request;
 use super::snapshot::Base;
 use super::thin::{Looked, Suspect};
@@ -50,6 +53,13 @@ const DEAD_MIN: u64 = 50_000;
 /// Files beyond this are not rewritten for their deleted keys without being asked: it would take
 /// the disk for longer than a minute. The ordinary compaction gets to them in its own time.
 const REWRITTEN_BYTES_MAX: u64 = 2 << 30;
+
+/// Spaces are dropped one by one, a table with each of its indexes: after the last one it takes so long until what
+/// they have left in files is looked for.
+const DROPS_PAUSE: Duration = Duration::from_millis(50);
+
+/// Dropped spaces on each side of one that is dropped that are looked at: more than a table has indexes.
+const BESIDE_MAX: u32 = 100;
 
 /// How often a flush is looked at that is waited for.
 const FLUSH_INTERVAL: Duration = Duration::from_millis(5);
@@ -149,12 +159,13 @@ fn work(shared: &Weak<Shared>, data: &Keyspace, jobs: &Receiver<Job>) {
     // What was deleted before the start is not known but from the files.
     let mut next_check = Instant::now();
     let mut has_more = false;
+    let mut debt = Debt::Owed(0);
     loop {
         let until_check = next_check.saturating_duration_since(Instant::now());
-        let patience = if has_more {
-            Duration::ZERO
-        } else {
-            until_check
+        let patience = match debt {
+            _ if has_more => Duration::ZERO,
+            Debt::Grown => DROPS_PAUSE.min(until_check),
+            Debt::None | Debt::Owed(_) => until_check,
         };
         match jobs.recv_timeout(patience) {
             Ok(Job::Dropped(space)) => {
@@ -162,10 +173,14 @@ fn work(shared: &Weak<Shared>, data: &Keyspace, jobs: &Receiver<Job>) {
                 drop_tables((shared, data), space);
                 let_go(shared, data);
                 drop(replaced);
+                debt = Debt::Grown;
             }
             Ok(Job::Compact(answer)) => {
                 let done = compact(shared, data);
                 let _ = answer.send(done);
+            }
+            Err(RecvTimeoutError::Timeout) if debt == Debt::Grown => {
+                debt = settle((shared, data), debt);
             }
             Ok(Job::Look) | Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return,
@@ -180,7 +195,36 @@ fn work(shared: &Weak<Shared>, data: &Keyspace, jobs: &Receiver<Job>) {
                 }
                 left = data.tree.tombstone_count();
             }
+            debt = settle((shared, data), debt);
             next_check = Instant::now() + CHECK_INTERVAL;
+        }
+    }
+}
+
+/// Whether dropped spaces may have something in files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Debt {
+    None,
+    /// They may, and it is tried now and then; at least so many bytes stay of the files.
+    Owed(u64),
+    /// One was dropped just now.
+    Grown,
+}
+
+/// Gives back what dropped spaces have in files, where there is little room; what is owed then.
+fn settle((shared, data): (&Weak<Shared>, &Keyspace), debt: Debt) -> Debt {
+    let kept = match debt {
+        Debt::None => return debt,
+        Debt::Owed(kept) => kept,
+        Debt::Grown => 0,
+    };
+    match dropped::give_back((shared, data), kept) {
+        Ok(Given::All) => Debt::None,
+        Ok(Given::NotNeeded) => Debt::Owed(0),
+        Ok(Given::Lacks(kept)) => Debt::Owed(kept),
+        Err(cause) => {
+            tracing::warn!(%cause, "the room of dropped tables was not given back");
+            Debt::None
         }
     }
 }
@@ -285,17 +329,33 @@ fn ended_or_soon(
         .then(|| whole.looking_ahead(ahead_ms))
 }
 
-/// Unlinks the tables that hold nothing but keys of a dropped space.
+/// Unlinks the tables that hold nothing but keys of a dropped space, and of those beside it that were dropped, too.
 fn drop_tables((shared, data): (&Weak<Shared>, &Keyspace), space: Space) {
     if check_writes(shared).is_err() {
         // The next start drops them.
         return;
     }
-    let (start, until) = spaces::physical_range(space, &KeyRange::all());
+    let (first, last) = shared.upgrade().map_or((space, space), |shared| {
+        let is_gone = |space: &Space| shared.gone.contains(*space);
+        with_those_beside(space, |space| {
+            shared.dead.contains(*space) || is_gone(space)
+        })
+    });
+    let (start, _) = spaces::physical_range(first, &KeyRange::all());
+    let (_, until) = spaces::physical_range(last, &KeyRange::all());
     let bounds = (Bound::Included(start), Bound::Excluded(until));
     if let Err(cause) = data.tree.drop_range::<Vec<u8>, _>(bounds) {
         tracing::warn!(%cause, %space, "tables of a dropped space were not removed");
     }
+}
+
+/// The first and the last of the dropped spaces around one, with none between that may be alive, and not too far.
+fn with_those_beside(space: Space, is_dropped: impl Fn(&Space) -> bool) -> (Space, Space) {
+    let furthest = |step: fn(u32, u32) -> Option<u32>| {
+        let beside = (1..=BESIDE_MAX).map_while(|far| step(space.0, far).map(Space));
+        beside.take_while(&is_dropped).last().unwrap_or(space)
+    };
+    (furthest(u32::checked_sub), furthest(u32::checked_add))
 }
 
 /// Whether lists of files may still be written: over one of which nobody knows whether it is on the disk, none is.
@@ -306,14 +366,41 @@ fn check_writes(shared: &Weak<Shared>) -> Result<()> {
 
 fn compact(shared: &Weak<Shared>, data: &Keyspace) -> Result<()> {
     check_writes(shared)?;
+    check_fits(shared, data)?;
+    flush(shared, data)?;
+    rewrite(shared, data)
+}
+
+/// Whether the disk takes the files once more. Where it does not, and nothing is put, they may still fit without
+/// what was dropped, and without the room that puts need.
+fn check_fits(shared: &Weak<Shared>, data: &Keyspace) -> Result<()> {
+    let refused = match room::check_fits(data.path(), data.disk_space()) {
+        Ok(()) => return Ok(()),
+        Err(refused) => refused,
+    };
+    match shared.upgrade() {
+        Some(shared) if shared.check_room(0).is_err() => {
+            shared.check_compaction(dropped::kept_bytes(&shared, data)?)
+        }
+        Some(_) | None => Err(refused),
+    }
+}
+
+/// Writes what is in memory to a file.
+fn flush(shared: &Weak<Shared>, data: &Keyspace) -> Result<()> {
     let failed = |cause: fjall::Error| fault::error("compacting", &cause);
-    room::check_fits(data.path(), data.disk_space())?;
     data.rotate_memtable().map_err(failed)?;
     while 0 < data.tree.sealed_memtable_count() {
         // A flush that failed is not tried again.
         check_writes(shared)?;
         thread::sleep(FLUSH_INTERVAL);
     }
+    Ok(())
+}
+
+/// Rewrites all files without dead entries.
+fn rewrite(shared: &Weak<Shared>, data: &Keyspace) -> Result<()> {
+    let failed = |cause: fjall::Error| fault::error("compacting", &cause);
     let replaced = data.tree.current_version();
     let compacted = data.major_compact().map_err(failed);
     compacted.map_err(|cause| match shared.upgrade() {
@@ -338,5 +425,20 @@ fn let_go(shared: &Weak<Shared>, data: &Keyspace) {
     if let Some(Ok(())) = pushed {
         // The engine is being closed, or has failed: the next start removes what is left.
         let _ = answer.blocking_recv();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_of_several_dropped_spaces_goes_as_a_whole() {
+        let dropped = [0, 2, 3, 4, 6, u32::MAX - 1, u32::MAX];
+        let around = |space| with_those_beside(Space(space), |space| dropped.contains(&space.0));
+        for (space, first, last) in [(3, 2, 4), (0, 0, 0), (6, 6, 6)] {
+            assert_eq!(around(space), (Space(first), Space(last)));
+        }
+        assert_eq!(around(u32::MAX), (Space(u32::MAX - 1), Space(u32::MAX)));
     }
 }

@@ -331,6 +331,20 @@ pub(super) fn check_fits(dir: &Path, bytes: u64) -> Result<()> {
     check_leaves(dir, bytes, JOURNAL_BYTES)
 }
 
+/// Whether the disk of the data takes so many bytes of a compaction while nothing is put: it leaves what flushes and
+/// statements that make room need, and does not wait for more in the middle of its work.
+///
+/// # Errors
+///
+/// [`Error::NoRoom`].
+pub(super) fn check_compaction((db, data): (&Database, &Keyspace), bytes: u64) -> Result<()> {
+    let figures = Figures {
+        unflushed: db.write_buffer_size(),
+        ..Figures::default()
+    };
+    check_leaves(data.path(), bytes, figures.must_leave() + pause::LEFT_BYTES)
+}
+
 /// Whether the disk of `dir` takes so many bytes more, and leaves others.
 ///
 /// # Errors

@@ -306,6 +306,14 @@ impl DeadSpaces {
         self.0.read().contains(&space)
     }
 
+    /// Whether there is one from this space to that.
+    pub(super) fn has_between(&self, first: Space, last: Space) -> bool {
+        self.0
+            .read()
+            .iter()
+            .any(|dead| (first..=last).contains(dead))
+    }
+
     /// How many there are.
     #[cfg(test)]
     pub(super) fn len(&self) -> usize {

@@ -1,10 +1,11 @@
-//! Lets calls on an engine fail: the n-th, or some chosen by a seed.
+//! Lets calls on an engine fail: the n-th, or some chosen by a seed, or those that a full disk refuses.
 //!
 //! Every call that may fail in the real world is counted, from 1: reads, pages, commits, and
 //! changes of spaces. The same faults and the same calls fail the same way again.
 
+use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use bytes::Bytes;
 
@@ -73,7 +74,11 @@ fn scatter(number: u64) -> u64 {
 pub struct Faulty {
     engine: Arc<dyn Engine>,
     dice: Arc<Dice>,
+    is_full: AtomicBool,
 }
+
+/// The space of definitions, which are written to a full disk, too.
+const DEFINITIONS: Space = Space(0);
 
 struct Dice {
     faults: Faults,
@@ -105,7 +110,24 @@ impl Faulty {
         Faulty {
             engine,
             dice: Arc::new(dice),
+            is_full: AtomicBool::new(false),
         }
+    }
+
+    /// From now on the disk is full, or has room again: nothing is put but definitions, and no file is rewritten.
+    pub fn fill(&self, is_full: bool) {
+        self.is_full.store(is_full, Ordering::Relaxed);
+    }
+
+    fn check_full(&self) -> Result<()> {
+        if !self.is_full.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        Err(Error::NoRoom {
+            dir: PathBuf::from("/full"),
+            free_bytes: 0,
+            least_bytes: 1,
+        })
     }
 
     /// How many calls there were.
@@ -140,6 +162,7 @@ impl Engine for Faulty {
     }
 
     fn check_room(&self, bytes: u64) -> Result<()> {
+        self.check_full()?;
         self.engine.check_room(bytes)
     }
 
@@ -158,6 +181,10 @@ impl Engine for Faulty {
     }
 
     fn commit(&self, writes: WriteSet) -> Answer<'_, std::result::Result<Ts, CommitError>> {
+        let is_put = writes.puts.iter().any(|put| put.space != DEFINITIONS);
+        if is_put && let Err(full) = self.check_full() {
+            return Answer::Now(Err(full.into()));
+        }
         let (call, fault) = self.dice.next();
         let cause = format!("injected at call {call}");
         match fault {
@@ -203,7 +230,10 @@ impl Engine for Faulty {
     }
 
     fn compact<'a>(&'a self, spaces: &'a [Space]) -> Answer<'a, Result<()>> {
-        self.engine.compact(spaces)
+        match self.check_full() {
+            Ok(()) => self.engine.compact(spaces),
+            Err(full) => Answer::Now(Err(full)),
+        }
     }
 
     fn sync(&self) -> Answer<'_, Result<()>> {

@@ -2,7 +2,7 @@
 //!
 //! - [`Recorder`] writes down what an engine was asked to do, as text for goldens;
 //! - [`Mirror`] asks two engines and complains when they differ;
-//! - [`Faulty`] lets calls fail, the n-th or some chosen by a seed.
+//! - [`Faulty`] lets calls fail, the n-th, some chosen by a seed, or those that a full disk refuses.
 //!
 //! The contract suite is the scripts in `testdata/contract`, run by `contract` on every engine, and
 //! the model checker in `model`.

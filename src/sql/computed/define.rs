@@ -25,6 +25,9 @@ use crate::types::ColumnType;
 /// Digits after the point of a DECIMAL that has as many as there can be: some may be missing.
 const SCALE_MAX: u8 = 30;
 
+/// Bytes of one expression of an index, or of its condition, as they are stored.
+pub const INDEX_EXPRESSION_BYTES_MAX: usize = 64 << 10;
+
 /// Characters of an expression that a refusal quotes.
 const EXPRESSION_CHARS_SHOWN: usize = 200;
 
@@ -32,7 +35,7 @@ const EXPRESSION_CHARS_SHOWN: usize = 200;
 ///
 /// # Errors
 /// 3762 for a bare column, 3758 for what is not the same for every session, 3753 for JSON, 1235 for
-/// other types without order, those of binding.
+/// other types without order, 3761 for one that is too long, those of binding.
 pub fn part(
     (table, index_name): (&Arc<Table>, &str),
     expr: &ast::Expr,
@@ -50,7 +53,7 @@ pub fn part(
     }
     check_stable(&expr, index_name)?;
     let ty = stored_type(&expr)?;
-    let text = text(table, &expr)?;
+    let text = text((table, index_name), &expr)?;
     let name = text.clone();
     Ok(ComputedPart::new(
         PartSource::Expression(text),
@@ -61,7 +64,7 @@ pub fn part(
 /// The stored text of the condition of a partial index.
 ///
 /// # Errors
-/// 3758 for what is not the same for every session, those of binding.
+/// 3758 for what is not the same for every session, 3761 for one that is too long, those of binding.
 pub fn filter(
     (table, index_name): (&Arc<Table>, &str),
     expr: &ast::Expr,
@@ -69,7 +72,7 @@ pub fn filter(
 ) -> Result<String> {
     let expr = bound(table, expr, ctx)?;
     check_stable(&expr, index_name)?;
-    text(table, &expr)
+    text((table, index_name), &expr)
 }
 
 fn bound(table: &Arc<Table>, expr: &ast::Expr, ctx: &EvalContext) -> Result<Expr> {
@@ -154,12 +157,20 @@ fn is_exact(expr: &Expr) -> bool {
 }
 
 /// The text of an expression, which read again is the same.
-fn text(table: &Arc<Table>, expr: &Expr) -> Result<String> {
+fn text((table, index_name): (&Arc<Table>, &str), expr: &Expr) -> Result<String> {
     let name = |column_idx: usize| {
         let column = table.columns.get(column_idx);
         column.map_or(String::new(), |column| quoted(&column.name))
     };
     let text = print::text_with(expr, &name);
+    if INDEX_EXPRESSION_BYTES_MAX < text.len() {
+        let text = format!(
+            "Expression of index '{index_name}' is too long: {} bytes (max = \
+             {INDEX_EXPRESSION_BYTES_MAX})",
+            text.len()
+        );
+        return Err(Error::new(Code::WrongExpressionIndex, text));
+    }
     let folded = |expr: Expr| fold(expr, &CONTEXT);
     match bound_text(&text, table).and_then(folded) {
         Ok(again) if same(&again, &folded(expr.clone())?) && again.ty == expr.ty => Ok(text),

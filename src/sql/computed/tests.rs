@@ -149,6 +149,30 @@ fn a_condition_may_ask_whether_a_timestamp_is_there() {
     assert!(error.message().contains("use DATETIME"), "{error}");
 }
 
+#[test]
+fn texts_of_indexes_have_a_limit() {
+    let table = Arc::new(testing::table(TABLE));
+    let ctx = testing::context("+00:00", Vec::new());
+    for (letters, is_taken) in [(65_000, true), (66_000, false)] {
+        let text = format!("CONCAT(c, '{}')", "x".repeat(letters));
+        let part = define::part((&table, "i"), &expression(&text), &ctx).map(|_| ());
+        let text = format!("c = '{}'", "x".repeat(letters));
+        let filter = define::filter((&table, "i"), &expression(&text), &ctx).map(|_| ());
+        for defined in [part, filter] {
+            assert_eq!(defined.is_ok(), is_taken, "{letters}");
+            if let Err(error) = defined {
+                assert_eq!(error.code(), Code::WrongExpressionIndex);
+                let text = error.message();
+                assert!(
+                    text.contains("Expression of index 'i' is too long"),
+                    "{text}"
+                );
+                assert!(text.ends_with("(max = 65536)"), "{text}");
+            }
+        }
+    }
+}
+
 fn index(table: &Table, text: &str) -> Index {
     let sql = format!("CREATE INDEX i ON t {text}");
     let Statement::CreateIndex(create) = testing::statement(&sql) else {

@@ -171,6 +171,10 @@ impl Snapshot for Told {
         self.inner.ts()
     }
 
+    fn judged_ms(&self) -> Option<u64> {
+        self.inner.judged_ms()
+    }
+
     fn get<'a>(&'a self, space: Space, key: &'a [u8]) -> Answer<'a, Result<Option<Bytes>>> {
         let found = self.inner.get(space, key);
         found.map(|found| found.map_err(|cause| self.names.told(cause)))

@@ -19,7 +19,7 @@ use super::free_bytes;
 
 /// What compactions leave free beside what others may take: several of them may have looked at the same
 /// time, each ends its files with their filters and indexes, and deleted keys are not counted.
-const LEFT_BYTES: u64 = 16 << 20;
+pub(super) const LEFT_BYTES: u64 = 16 << 20;
 
 /// Bytes of values that are written between two looks at the disk.
 const STRIDE_BYTES: usize = 256 << 10;
