@@ -1,5 +1,10 @@
 # Helpers of the scripts; to be sourced from the root of the repository.
 
+# Prints the comment at the head of a script.
+say_what_it_is() { # script
+    sed -n '2,/^[^#]/s/^# \{0,1\}//p' "scripts/$(basename "$1")"
+}
+
 # Where cargo puts what it builds.
 target_directory() {
     echo "${CARGO_TARGET_DIR:-target}"

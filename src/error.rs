@@ -220,6 +220,7 @@ codes! {
     UnknownStatement = 1243 "HY000" "EXECUTE of a statement that was not prepared.";
     GlobalVariable = 1229 "HY000" "A global variable set for the session.";
     LocalVariable = 1228 "HY000" "A session variable set globally.";
+    NoVariableDefault = 1230 "42000" "A variable that has no default.";
     VariableValue = 1231 "42000" "A value that the variable cannot take.";
     VariableType = 1232 "42000" "A value of the wrong type for the variable.";
     AccessNeeded = 1227 "42000" "A privilege that the user lacks.";

@@ -1,6 +1,7 @@
 //! Definitions of databases, tables and views: what they are ([`schema`], [`view`]), how they are kept on disk
 //! ([`persist`]), and the shared, immutable version of all of them ([`store`]).
 
+mod attributes;
 pub mod computed;
 pub mod describe;
 mod gate;

@@ -38,7 +38,7 @@ use crate::sql::bound::{
 use crate::sql::computed::CONTEXT;
 use crate::sql::eval::{eval, eval_condition};
 use crate::sql::expr::{CompareOp, Expr, ExprKind};
-use crate::types::{ColumnType, ResultColumn, Value};
+use crate::types::{Attributes, ColumnType, ResultColumn, Value};
 
 /// Rows that are tried to be written per case.
 const ROWS: usize = 40;
@@ -233,8 +233,8 @@ fn output(expr: Expr) -> Output {
         org_name: String::new(),
         ty: expr.ty.clone(),
         nullable: true,
-        primary_key: false,
-        auto_increment: false,
+        is_field: false,
+        attributes: Attributes::default(),
         display_chars: 0,
         decimals: None,
     };

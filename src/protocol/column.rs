@@ -26,13 +26,11 @@ const CHARSET_BINARY: u8 = 63;
 const DECIMALS_FLOATING: u8 = 31;
 
 const FLAG_NOT_NULL: u16 = 1;
-const FLAG_PRIMARY_KEY: u16 = 2;
 const FLAG_BLOB: u16 = 16;
 const FLAG_UNSIGNED: u16 = 32;
 const FLAG_ZEROFILL: u16 = 64;
 const FLAG_BINARY: u16 = 128;
 const FLAG_ENUM: u16 = 256;
-const FLAG_AUTO_INCREMENT: u16 = 512;
 
 /// How JSON columns are described. MariaDB's ODBC driver fails on type 245.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -97,13 +95,11 @@ fn flags(column: &ResultColumn, shape: &Shape) -> u16 {
     if !column.nullable {
         flags |= FLAG_NOT_NULL;
     }
-    if column.primary_key {
-        flags |= FLAG_PRIMARY_KEY;
+    // Of numbers MySQL says it of expressions alone.
+    if column.is_field && column.ty.is_numeric() {
+        flags &= !FLAG_BINARY;
     }
-    if column.auto_increment {
-        flags |= FLAG_AUTO_INCREMENT;
-    }
-    flags
+    flags | column.attributes.bits()
 }
 
 const TINY: u8 = 1;

@@ -18,7 +18,9 @@ use super::{fuzz, wire};
 use crate::error::{Code, Error, Result};
 use crate::types::column_type::{IntWidth, LobSize};
 use crate::types::temporal::zone::Zone;
-use crate::types::{ColumnType, Date, Datetime, Decimal, ResultColumn, Time, Timestamp, Value};
+use crate::types::{
+    Attributes, ColumnType, Date, Datetime, Decimal, ResultColumn, Time, Timestamp, Value,
+};
 
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::new(), |mut text, byte| {
@@ -422,10 +424,37 @@ fn column(ty: ColumnType) -> ResultColumn {
         org_name: "m".to_owned(),
         ty,
         nullable: true,
-        primary_key: false,
-        auto_increment: false,
+        is_field: true,
+        attributes: Attributes::default(),
         display_chars: 0,
         decimals: None,
+    }
+}
+
+/// Of numbers MySQL says that they are binary where they are computed.
+#[test]
+fn expressions_of_numbers_are_binary() {
+    let prefix = "03646566 0164 0174 016f 016e 016d 0c";
+    let attributes = Attributes::PRIMARY_KEY
+        .with_if(Attributes::AUTO_INCREMENT, true)
+        .with_if(Attributes::PART_KEY, true);
+    for (is_field, attributes, expected) in [
+        (true, attributes, "3f00 14000000 08 0242 00 0000"),
+        (
+            false,
+            Attributes::default(),
+            "3f00 14000000 08 8000 00 0000",
+        ),
+    ] {
+        let column = ResultColumn {
+            is_field,
+            attributes,
+            ..column(ColumnType::BIGINT)
+        };
+        check(
+            |out| put_column(out, &column, JsonAs::Json),
+            &format!("{prefix} {expected}"),
+        );
     }
 }
 
@@ -433,17 +462,16 @@ fn column(ty: ColumnType) -> ResultColumn {
 fn column_definitions() {
     let big = ResultColumn {
         nullable: false,
-        primary_key: true,
-        auto_increment: true,
+        attributes: Attributes::NO_DEFAULT,
         ..column(ColumnType::BIGINT_UNSIGNED)
     };
     let prefix = "03646566 0164 0174 016f 016e 016d 0c";
     check(
         |out| put_column(out, &big, JsonAs::Json),
-        &format!("{prefix} 3f00 14000000 08 a302 00 0000"),
+        &format!("{prefix} 3f00 14000000 08 2110 00 0000"),
     );
     for (ty, expected) in [
-        (ColumnType::Boolean, "3f00 01000000 01 8000 00 0000"),
+        (ColumnType::Boolean, "3f00 01000000 01 0000 00 0000"),
         (
             ColumnType::Varchar {
                 chars_max: Some(10),
@@ -467,14 +495,14 @@ fn column_definitions() {
                 precision: 10,
                 scale: 2,
             },
-            "3f00 0c000000 f6 8000 02 0000",
+            "3f00 0c000000 f6 0000 02 0000",
         ),
-        (ColumnType::Double, "3f00 16000000 05 8000 1f 0000"),
+        (ColumnType::Double, "3f00 16000000 05 0000 1f 0000"),
         (
             ColumnType::Datetime { fsp: 6 },
             "3f00 1a000000 0c 8000 06 0000",
         ),
-        (ColumnType::Year, "3f00 04000000 0d e000 00 0000"),
+        (ColumnType::Year, "3f00 04000000 0d 6000 00 0000"),
         (ColumnType::Json, "3f00 ffffffff f5 9000 00 0000"),
         (ColumnType::Null, "3f00 00000000 06 8000 00 0000"),
     ] {
@@ -486,7 +514,10 @@ fn column_definitions() {
         |out| put_column(out, &column(ColumnType::Json), JsonAs::LongText),
         &text,
     );
+}
 
+#[test]
+fn names_of_columns_are_cut() {
     let mut long = column(ColumnType::BIGINT);
     long.name = "ä".repeat(20_000_000 / 2);
     let mut out = Vec::new();

@@ -243,6 +243,10 @@ fn shown(packet: &[u8]) -> String {
         [0xFE, ..] if packet.len() == 5 => format!("EOF {:02x}", packet[3]),
         [0xFE, ..] => format!("END {:02x}", packet[3]),
         [0, ..] if packet.len() == 7 => format!("OK {:02x}", packet[3]),
+        // With the text of what changes a table.
+        [0, 0, 0, status, 0, _, 0, _, info @ ..] if info.starts_with(b"Records: ") => {
+            format!("OK {status:02x}")
+        }
         [3, b'd', b'e', b'f', ..] => "column".to_owned(),
         bytes => bytes.escape_ascii().to_string(),
     }

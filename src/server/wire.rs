@@ -54,6 +54,8 @@ pub(super) struct Wire {
     squeeze: Option<Box<Squeeze>>,
     /// What encrypts it, if anything does.
     channel: Option<Box<Channel>>,
+    /// Whether the client is in the middle of a TLS handshake.
+    is_securing: bool,
 }
 
 impl Wire {
@@ -69,6 +71,7 @@ impl Wire {
             algorithm: None,
             squeeze: None,
             channel: None,
+            is_securing: false,
         }
     }
 
@@ -80,6 +83,7 @@ impl Wire {
         received: &[u8],
     ) -> Result<(), Gone> {
         let mut channel = Box::new(Channel::new(config, received).map_err(Gone::Failed)?);
+        self.is_securing = true;
         loop {
             while channel.wants_write() {
                 match channel.send(&self.socket) {
@@ -90,6 +94,7 @@ impl Wire {
             }
             if !channel.is_handshaking() {
                 self.channel = Some(channel);
+                self.is_securing = false;
                 return Ok(());
             }
             self.readable().await?;
@@ -371,8 +376,12 @@ impl Wire {
             .packet(|out| reply::put_end(out, capabilities, &outcome));
     }
 
-    /// Tells the client why its connection ends, where it can be told without waiting.
+    /// Tells the client why its connection ends, where it can be told without waiting. One in the middle of
+    /// a TLS handshake would take a packet for a part of that.
     pub(super) fn last_words(&mut self, gone: &Gone) {
+        if self.is_securing {
+            return;
+        }
         if let Some(error) = gone.last_words() {
             self.error(&error);
             self.seal();

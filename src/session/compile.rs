@@ -411,8 +411,8 @@ pub(super) fn result_column(table: &Table, column_idx: usize, column: &Column) -
         org_name: column.name.clone(),
         ty: column.ty.clone(),
         nullable: column.nullable,
-        primary_key: table.key_position(column_idx).is_some(),
-        auto_increment: column.auto_increment,
+        is_field: true,
+        attributes: table.attributes(column_idx),
         display_chars: 0,
         decimals: None,
     }

@@ -78,3 +78,96 @@ fn default_of(ty: &crate::types::ColumnType, nullable: bool) -> Value<'static> {
         implicit_default(ty)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exec::testing::{options, session};
+    use crate::session::{Reply, Shared};
+    use crate::types::Attributes;
+
+    /// Each column with the letters of what its table says of it.
+    fn shown<'c>(columns: impl IntoIterator<Item = &'c ResultColumn>) -> String {
+        let letters = [
+            ('P', Attributes::PRIMARY_KEY),
+            ('U', Attributes::UNIQUE_KEY),
+            ('M', Attributes::MULTIPLE_KEY),
+            ('k', Attributes::PART_KEY),
+            ('a', Attributes::AUTO_INCREMENT),
+            ('n', Attributes::NO_DEFAULT),
+        ];
+        let shown = columns.into_iter().map(|column| {
+            let own = letters
+                .iter()
+                .filter(|(_, one)| column.attributes.has(*one));
+            let own: String = own.map(|(letter, _)| *letter).collect();
+            let field = if column.is_field { "" } else { "()" };
+            format!("{}{field}:{own}", column.name)
+        });
+        shown.collect::<Vec<_>>().join(" ")
+    }
+
+    async fn selected(session: &mut Session, sql: &str) -> String {
+        let answer = session.query(sql.as_bytes()).await.unwrap();
+        match answer.reply {
+            Reply::Rows(rows) => shown(rows.columns.iter()),
+            Reply::Done(_) | Reply::File(_) => String::new(),
+        }
+    }
+
+    /// As MySQL's flags are (MySQL 8.0 Source Documentation, "Column Definition Flags").
+    #[tokio::test]
+    async fn a_column_tells_of_its_part_in_keys_and_of_its_default() {
+        let shared = Shared::open(options()).await.unwrap();
+        let mut session = session(&shared, 1);
+        for (sql, told) in [
+            (
+                "t (id INT AUTO_INCREMENT PRIMARY KEY, u INT NOT NULL UNIQUE, u2 INT UNIQUE, \
+                 m INT NOT NULL DEFAULT 5, m2 INT, m3 INT, x INT NOT NULL, z VARCHAR(9), \
+                 s TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP, \
+                 KEY (m), KEY (m2, m3), UNIQUE (x, z), KEY (z(3)))",
+                "id:Pka u:Ukn u2:Uk m:Mk m2:Mk m3:k x:Mkn z:Mk s:",
+            ),
+            (
+                "p (a INT, b INT, c INT NOT NULL, PRIMARY KEY (a, b), UNIQUE (b), KEY (b DESC, c))",
+                "a:Pkn b:PUMkn c:kn",
+            ),
+            (
+                "hidden (a INT NOT NULL, b INT NOT NULL, c INT, UNIQUE (a, b), KEY (b), \
+                 KEY ((c + 1)))",
+                "a:Pkn b:PMkn c:",
+            ),
+        ] {
+            let name = sql.split(' ').next().unwrap();
+            selected(&mut session, &format!("CREATE TABLE {sql}")).await;
+            let fields = session.list_fields(name, "").unwrap();
+            assert_eq!(shown(fields.iter().map(|field| &field.column)), told);
+            let sql = format!("SELECT * FROM {name} LIMIT 1");
+            assert_eq!(selected(&mut session, &sql).await, told);
+        }
+    }
+
+    #[tokio::test]
+    async fn rows_that_were_put_aside_have_no_keys_and_expressions_are_no_fields() {
+        let shared = Shared::open(options()).await.unwrap();
+        let mut session = session(&shared, 1);
+        for sql in [
+            "CREATE TABLE t (a INT PRIMARY KEY, b INT NOT NULL)",
+            "CREATE VIEW v AS SELECT a, b + 1 AS c FROM t",
+        ] {
+            selected(&mut session, sql).await;
+        }
+        for (sql, told) in [
+            (
+                "SELECT a, a + 1, COUNT(*) FROM t WHERE a = 1 GROUP BY a",
+                "a:Pkn a + 1(): COUNT(*)():",
+            ),
+            ("SELECT * FROM v WHERE a = 1", "a:Pkn c():"),
+            ("SELECT * FROM (SELECT a, 1 AS c FROM t LIMIT 1) q", "a: c:"),
+            ("SELECT 1 UNION SELECT 2", "1:"),
+            ("SELECT 1", "1():"),
+        ] {
+            assert_eq!(selected(&mut session, sql).await, told, "{sql}");
+        }
+    }
+}

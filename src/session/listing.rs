@@ -15,7 +15,7 @@ use crate::sql::bind::{self, Names, Numbering};
 use crate::sql::eval::eval_condition;
 use crate::sql::expr as bound;
 use crate::types::temporal::zone::Zone;
-use crate::types::{ColumnType, ResultColumn, Value};
+use crate::types::{Attributes, ColumnType, ResultColumn, Value};
 
 /// A small table in memory.
 #[derive(Debug, Clone, Default)]
@@ -74,8 +74,8 @@ impl Listing {
             org_name: name.clone(),
             ty: ty.clone(),
             nullable: true,
-            primary_key: false,
-            auto_increment: false,
+            is_field: true,
+            attributes: Attributes::default(),
             display_chars: 0,
             decimals: None,
         };

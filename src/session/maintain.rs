@@ -16,11 +16,14 @@ use crate::sql::ast::{Maintain, Maintenance, TableName};
 use crate::types::Value;
 
 impl Session {
-    /// `FLUSH`: what is kept of accounts for speed, and the files of logs.
+    /// `FLUSH`: what is kept of accounts for speed, and the files of logs. What is open is committed, as in
+    /// MySQL (manual, "Statements That Cause an Implicit Commit").
     ///
     /// # Errors
-    /// 1 when too many wait for the log's disk; what stops the statement while it waits itself.
-    pub(super) async fn flush(&self, logs: bool) -> Result<()> {
+    /// Those of the commit; 1 when too many wait for the log's disk; what stops the statement while it waits
+    /// itself.
+    pub(super) async fn flush(&mut self, logs: bool) -> Result<()> {
+        self.commit_open().await?;
         self.shared.accounts.forget_fast();
         if !logs {
             return Ok(());

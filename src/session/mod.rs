@@ -177,7 +177,10 @@ impl Session {
         let watch = Watch::start(&self.cancel);
         let parsed = match self.parsed(sql) {
             Ok(parsed) => parsed,
-            Err(error) => return Err(self.ended_unread(watch, error)),
+            Err(error) => {
+                self.forget_warnings();
+                return Err(self.ended_unread(watch, error));
+            }
         };
         let watch = watch.of(&parsed.statement, (parsed.digest, self.settings.mode));
         self.is_long = parsed.held.is_some();
@@ -236,8 +239,11 @@ impl Session {
     /// Makes a database current.
     ///
     /// # Errors
-    /// 1049 when there is none of that name.
+    /// 1046 when no name is given, 1049 when there is none of that name.
     pub fn use_database(&mut self, name: &str) -> Result<()> {
+        if name.is_empty() {
+            return Err(self.failed(Error::new(Code::NoDatabase, "No database selected")));
+        }
         self.renew_rights();
         if let Err(error) = self.allow(&Needs::to_use(name)) {
             return Err(self.failed(error));

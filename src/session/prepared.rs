@@ -18,7 +18,7 @@ use crate::exec::transaction::definition_changed;
 use crate::sql::ast::{Execute, Prepare, PrepareSource, Statement};
 use crate::sql::bind;
 use crate::sql::context::{Mode, SessionFacts, Warnings};
-use crate::sql::parse::{self, Digest, DigestKey};
+use crate::sql::parse::{self, Digest, DigestKey, Parsed};
 use crate::types::{ResultColumn, Value};
 
 /// Prepared statements one session may have, of both kinds; MySQL's default of
@@ -133,10 +133,7 @@ impl Session {
             let rest = sql.get(parsed.rest_offset..).unwrap_or_default();
             return Err(parse::syntax_error(&String::from_utf8_lossy(rest), 1));
         }
-        if matches!(parsed.statement, Statement::Load(_)) {
-            let text = "This command is not supported in the prepared statement protocol yet";
-            return Err(Error::new(Code::NotPreparable, text));
-        }
+        check_preparable(&parsed)?;
         let trees_bytes = parsed
             .tokens_count
             .saturating_mul(parse::TREE_BYTES_PER_TOKEN);
@@ -183,6 +180,7 @@ impl Session {
         let Some(statement) = self.statements.get(&id).map(Arc::clone) else {
             let text = format!("Unknown prepared statement handler ({id}) given to EXECUTE");
             let error = Error::new(Code::UnknownStatement, text);
+            self.forget_warnings();
             return Err(self.ended_unread(Watch::start(&self.cancel), error));
         };
         let (watch, text) = statement.watched(Watch::start(&self.cancel));
@@ -297,7 +295,8 @@ impl Session {
     /// Forgets a prepared statement.
     pub fn close_statement(&mut self, id: u32) {
         if self.statements.remove(&id).is_some() {
-            self.state.closed_statement();
+            self.state.own().note_closed();
+            self.shared.monitor.counts.note_closed();
         }
     }
 
@@ -310,13 +309,6 @@ impl Session {
             }
         };
         let statement = self.prepare_text(text.as_bytes())?;
-        if matches!(
-            statement.statement,
-            Statement::Prepare(_) | Statement::Execute(_)
-        ) {
-            let text = "This command is not supported in the prepared statement protocol yet";
-            return Err(Error::new(Code::NotSupportedYet, text));
-        }
         self.named.insert(prepare.name.clone(), Arc::new(statement));
         self.track_state();
         Ok(())
@@ -341,6 +333,27 @@ impl Session {
             None => Err(unknown_name(name, "DEALLOCATE PREPARE")),
         }
     }
+}
+
+/// # Errors
+/// 1295 for what MySQL does not prepare, 1351 for a view of a query with parameters.
+fn check_preparable(parsed: &Parsed) -> Result<()> {
+    let is_refused = matches!(
+        parsed.statement,
+        Statement::Load(_)
+            | Statement::Prepare(_)
+            | Statement::Execute(_)
+            | Statement::Deallocate(_)
+    );
+    if is_refused {
+        let text = "This command is not supported in the prepared statement protocol yet";
+        return Err(Error::new(Code::NotPreparable, text));
+    }
+    if matches!(parsed.statement, Statement::CreateView(_)) && 0 < parsed.parameters_count {
+        let text = "View's SELECT contains a variable or parameter";
+        return Err(Error::new(Code::ViewSelectVariable, text));
+    }
+    Ok(())
 }
 
 /// Whether a statement is bound when it is prepared.

@@ -13,7 +13,7 @@ use crate::error::{Code, Error, Result};
 use crate::exec::transaction::{Transaction, definition_changed};
 use crate::exec::write;
 use crate::plan::Policy;
-use crate::sql::ast::{Show, Statement, TableName};
+use crate::sql::ast::{AlterAction, AlterTable, Show, Statement, TableName};
 use crate::sql::bind;
 use crate::sql::bound::Hints;
 use crate::sql::context::{Parameters, WarningLevel, Warnings};
@@ -144,7 +144,7 @@ impl Session {
             | Statement::Advise(_)
             | Statement::Do(_) => return Err(Error::internal("a statement with rows has none")),
         }
-        Ok(self.nothing())
+        Ok(self.told_of_rows(statement))
     }
 
     /// `LOCK TABLES`: looks for the tables, and says that nothing is locked.
@@ -183,6 +183,23 @@ impl Session {
             }),
             other @ (Reply::Rows(_) | Reply::File(_)) => other,
         }
+    }
+
+    /// As [`Session::nothing`]; where MySQL tells of the rows that were copied, with its text for none.
+    fn told_of_rows(&mut self, statement: &Statement) -> Reply {
+        let renames = |alter: &AlterTable| matches!(*alter.actions, [AlterAction::Rename(_)]);
+        let tells = matches!(statement, Statement::AlterTable(alter) if !renames(alter))
+            || matches!(
+                statement,
+                Statement::CreateIndex(_) | Statement::DropIndex(_)
+            );
+        if !tells {
+            return self.nothing();
+        }
+        let warnings_count = self.warnings.count();
+        self.told(&format!(
+            "Records: 0  Duplicates: 0  Warnings: {warnings_count}"
+        ))
     }
 
     /// Runs a statement on rows.
@@ -408,6 +425,42 @@ impl Session {
         if let Some(timeout_ms) = hints.timeout_ms {
             self.cancel
                 .set_time_limit(Duration::from_millis(timeout_ms));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exec::testing::{options, session};
+    use crate::session::Shared;
+
+    #[tokio::test]
+    async fn what_changes_a_table_tells_of_rows_and_warnings() {
+        let shared = Shared::open(options()).await.unwrap();
+        let mut session = session(&shared, 1);
+        let none = "Records: 0  Duplicates: 0  Warnings: 0";
+        for (sql, told) in [
+            ("SET schema_lints = OFF", ""),
+            ("CREATE TABLE t (a INT PRIMARY KEY, b INT, c INT)", ""),
+            ("ALTER TABLE t ADD d INT", none),
+            ("CREATE INDEX i ON t (b, c)", none),
+            ("DROP INDEX i ON t", none),
+            (
+                "ALTER TABLE t ORDER BY b",
+                "Records: 0  Duplicates: 0  Warnings: 1",
+            ),
+            ("ALTER TABLE t RENAME u", ""),
+            ("RENAME TABLE u TO t", ""),
+            ("CREATE TEMPORARY TABLE w (a INT PRIMARY KEY)", ""),
+            ("ALTER TABLE w ADD b INT", none),
+        ] {
+            let reply = session.query(sql.as_bytes()).await.unwrap().reply;
+            let Reply::Done(done) = reply else {
+                panic!("{sql}")
+            };
+            assert_eq!(done.info, told, "{sql}");
+            assert_eq!(done.affected_rows, 0, "{sql}");
         }
     }
 }

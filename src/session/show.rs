@@ -82,8 +82,8 @@ impl Session {
                 let listing = server::pairs(variables(self.state.variables(*scope)));
                 self.filtered_in_any_case(listing, filter.as_ref())
             }
-            Show::Status { filter, .. } => {
-                let listing = server::pairs(status(&self.shared, &self.state));
+            Show::Status { scope, filter } => {
+                let listing = server::pairs(status((&self.shared, &self.state), *scope));
                 self.filtered_in_any_case(listing, filter.as_ref())
             }
             Show::Trash(filter) => {

@@ -8,6 +8,7 @@ use parking_lot::Mutex;
 use tokio::runtime::{Handle, RuntimeFlavor};
 
 use super::files::Files;
+use super::monitor::counts::Own;
 use super::reply::Tls;
 use super::variables::{Globals, Locals};
 use crate::accounts::{AccountName, Privilege, Rights};
@@ -41,6 +42,7 @@ pub struct State {
     sequences: Mutex<Sequences>,
     named_locks: Arc<NamedLocks>,
     files: Files,
+    own: Own,
 }
 
 #[derive(Debug)]
@@ -64,8 +66,6 @@ struct Kept {
     counted_rows: Option<u64>,
     warnings_count: u16,
     errors_count: u16,
-    /// Prepared statements that the client closed.
-    closed_count: u64,
 }
 
 impl State {
@@ -97,11 +97,11 @@ impl State {
                 counted_rows: None,
                 warnings_count: 0,
                 errors_count: 0,
-                closed_count: 0,
             }),
             sequences: Mutex::default(),
             named_locks: Arc::clone(named_locks),
             files: files.clone(),
+            own: Own::default(),
         }
     }
 
@@ -157,7 +157,17 @@ impl State {
     /// # Errors
     /// As [`Locals::set`].
     pub fn set_variable(&self, name: &str, value: Option<Value<'static>>) -> Result<()> {
-        self.kept.lock().locals.set(name, value)
+        let mut kept = self.kept.lock();
+        if !is_last_insert_id(name) {
+            return kept.locals.set(name, value);
+        }
+        // Kept apart from the others: statements change it, too.
+        let mut tried = kept.locals.apart();
+        tried.set(name, value)?;
+        if let Value::UInt(id) = tried.get(VariableScope::Session, name)? {
+            kept.last_insert_id = id;
+        }
+        Ok(())
     }
 
     /// The system variables, to try a change of them.
@@ -183,7 +193,13 @@ impl State {
 
     /// Every system variable of a scope, for `SHOW VARIABLES`.
     pub fn variables(&self, scope: VariableScope) -> Vec<(&'static str, Value<'static>)> {
-        self.kept.lock().locals.all(scope)
+        let kept = self.kept.lock();
+        let mut all = kept.locals.all(scope);
+        let ids = all.iter_mut().filter(|(name, _)| is_last_insert_id(name));
+        for (_, value) in ids {
+            *value = Value::UInt(kept.last_insert_id);
+        }
+        all
     }
 
     /// Every `@name` with its value, in order of name.
@@ -261,14 +277,9 @@ impl State {
         kept.told_insert_id = None;
     }
 
-    /// The client closed a prepared statement.
-    pub fn closed_statement(&self) {
-        self.kept.lock().closed_count += 1;
-    }
-
-    /// How often it did: `Com_stmt_close`.
-    pub fn closed_count(&self) -> u64 {
-        self.kept.lock().closed_count
+    /// What the session has run.
+    pub fn own(&self) -> &Own {
+        &self.own
     }
 
     /// Releases the locks that the client named.
@@ -280,6 +291,7 @@ impl State {
     /// that had been set.
     pub fn reset(&self) -> Vec<&'static str> {
         self.release_locks();
+        self.own.reset();
         let mut kept = self.kept.lock();
         let changed = kept.locals.reset();
         kept.user_variables.clear();
@@ -302,6 +314,11 @@ impl Kept {
         let text = format!("session has {USER_VARIABLES_MAX} user variables, the most allowed");
         Err(Error::new(Code::OutOfResources, text))
     }
+}
+
+/// Whether a variable is what `LAST_INSERT_ID()` gives.
+fn is_last_insert_id(name: &str) -> bool {
+    matches!(name, "last_insert_id" | "identity")
 }
 
 /// The point that a value of `timestamp` stands for; `None` for 0, the clock.
@@ -338,7 +355,9 @@ impl SessionFacts for State {
                 let set = kept.locals.get(scope, name)?;
                 Ok(moment(&set).map_or_else(|| seconds(super::now()), |_| set))
             }
-            "last_insert_id" | "identity" => Ok(Value::UInt(kept.last_insert_id)),
+            id if is_last_insert_id(id) && scope != VariableScope::Global => {
+                Ok(Value::UInt(kept.last_insert_id))
+            }
             other => kept.locals.get(scope, other),
         }
     }

@@ -152,7 +152,7 @@ impl Locals {
     /// `SET [SESSION] name = value`. `None` sets the server's value of now.
     ///
     /// # Errors
-    /// 1193, 1229, 1231, 1232, 1238 or 1621 as MySQL gives them.
+    /// 1193, 1229, 1230, 1231, 1232, 1238 or 1621 as MySQL gives them.
     pub fn set(&mut self, name: &str, value: Option<Value<'static>>) -> Result<()> {
         let idx = position(name)?;
         let variable = entry(idx)?;
@@ -162,6 +162,7 @@ impl Locals {
                 let value = variable.beside(value, || self.current(idx))?;
                 variable.checked(Some(value))?
             }
+            None if !variable.has_default() => return Err(variable.no_default()),
             None => at(&self.globals.now(), idx)?,
         };
         self.changed.retain(|(changed_idx, _)| *changed_idx != idx);

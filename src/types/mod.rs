@@ -13,6 +13,6 @@ pub mod value;
 
 pub use column_type::ColumnType;
 pub use decimal::Decimal;
-pub use result_column::ResultColumn;
+pub use result_column::{Attributes, ResultColumn};
 pub use temporal::{Date, Datetime, Parsed, Time, Timestamp, Zone};
 pub use value::{EnumValue, GroupKey, Value};

@@ -26,7 +26,7 @@ use crate::sql::bound::{Aggregate, OrderBy, Windowing};
 use crate::sql::expr::Expr;
 use crate::types::column_type::LobSize;
 use crate::types::temporal::Zone;
-use crate::types::{ColumnType, ResultColumn};
+use crate::types::{Attributes, ColumnType, ResultColumn};
 
 /// Spans that are written out of one of several scans.
 const BRANCH_SPANS_SHOWN_MAX: usize = 10;
@@ -187,8 +187,8 @@ fn column(name: &str, ty: ColumnType, nullable: bool) -> ResultColumn {
         org_name: String::new(),
         ty,
         nullable,
-        primary_key: false,
-        auto_increment: false,
+        is_field: false,
+        attributes: Attributes::default(),
         display_chars: 0,
         decimals: None,
     }

@@ -42,6 +42,10 @@ async fn field_lists_take_wildcards() {
         .query("CREATE TABLE `default`.f (id INT PRIMARY KEY, first_name INT, last_name INT, name INT, na_e INT)")
         .await;
     client.packets(1).await;
+    for (name, code) in [(&b"\x02"[..], "ERR 1046"), (b"\x02nosuch", "ERR 1049")] {
+        client.command(name).await;
+        assert_eq!(client.packets(1).await, [code]);
+    }
     client.command(b"\x02default").await;
     client.packets(1).await;
     for (wildcard, count) in [

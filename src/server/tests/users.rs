@@ -430,6 +430,22 @@ impl Encrypted {
         address: SocketAddr,
         tls: &'static rustls::SupportedProtocolVersion,
     ) -> (Encrypted, Salt) {
+        let (socket, connection, salt) = Encrypted::request(address, tls);
+        let stream = StreamOwned::new(connection, socket);
+        (
+            Encrypted {
+                stream,
+                sequence: 2,
+            },
+            salt,
+        )
+    }
+
+    /// Up to the request for TLS, which is sent together with what begins the handshake.
+    fn request(
+        address: SocketAddr,
+        tls: &'static rustls::SupportedProtocolVersion,
+    ) -> (StdTcpStream, ClientConnection, Salt) {
         let mut socket = StdTcpStream::connect(address).unwrap();
         let mut header = [0; 4];
         socket.read_exact(&mut header).unwrap();
@@ -450,14 +466,7 @@ impl Encrypted {
         // The first record may come in one piece with the request.
         connection.write_tls(&mut request).unwrap();
         socket.write_all(&request).unwrap();
-        let stream = StreamOwned::new(connection, socket);
-        (
-            Encrypted {
-                stream,
-                sequence: 2,
-            },
-            salt,
-        )
+        (socket, connection, salt)
     }
 
     fn send(&mut self, payload: &[u8]) {
@@ -546,4 +555,24 @@ async fn behind_tls_everything_is_as_without() {
     };
     tokio::task::spawn_blocking(talk).await.unwrap();
     server.stop().await;
+}
+
+/// It would take a packet for a part of the handshake.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_client_in_a_handshake_is_told_nothing_when_the_server_stops() {
+    let server = Running::start("secret", 20).await;
+    let address = server.address;
+    let begin = move || {
+        let (mut socket, ..) = Encrypted::request(address, &version::TLS12);
+        let mut first = [0; 1];
+        // The server answers the handshake, so it is in it.
+        socket.read_exact(&mut first).unwrap();
+        socket
+    };
+    let mut socket = tokio::task::spawn_blocking(begin).await.unwrap();
+    server.stop().await;
+    let mut rest = Vec::new();
+    let _ = socket.read_to_end(&mut rest);
+    let shows = |text: &[u8]| rest.windows(text.len()).any(|bytes| bytes == text);
+    assert!(!shows(b"shutdown"), "{}", rest.escape_ascii());
 }

@@ -19,6 +19,7 @@ pub struct Counts {
     places: Box<[Apart<Place>]>,
     /// By number.
     errors: Mutex<BTreeMap<u16, (Code, u64)>>,
+    closed: AtomicU64,
 }
 
 /// The counters of a thread.
@@ -67,7 +68,55 @@ impl Default for Counts {
         Counts {
             places: (0..PLACES).map(|_| Apart(place())).collect(),
             errors: Mutex::default(),
+            closed: AtomicU64::new(0),
         }
+    }
+}
+
+/// What one session has run.
+#[derive(Debug)]
+pub struct Own {
+    statements: [AtomicU64; Verb::COUNT],
+    closed: AtomicU64,
+}
+
+impl Default for Own {
+    fn default() -> Own {
+        Own {
+            statements: std::array::from_fn(|_| AtomicU64::new(0)),
+            closed: AtomicU64::new(0),
+        }
+    }
+}
+
+impl Own {
+    /// Counts a statement that has ended.
+    pub(super) fn note(&self, verb: Verb) {
+        if let Some(count) = self.statements.get(verb.position()) {
+            count.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Counts a prepared statement that the client closed.
+    pub fn note_closed(&self) {
+        self.closed.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Statements of a kind.
+    pub fn of(&self, verb: Verb) -> u64 {
+        let count = self.statements.get(verb.position());
+        count.map_or(0, |count| count.load(Ordering::Relaxed))
+    }
+
+    /// Prepared statements that the client closed: `Com_stmt_close`.
+    pub fn closed(&self) -> u64 {
+        self.closed.load(Ordering::Relaxed)
+    }
+
+    /// Begins again.
+    pub fn reset(&self) {
+        let counts = self.statements.iter().chain([&self.closed]);
+        counts.for_each(|count| count.store(0, Ordering::Relaxed));
     }
 }
 
@@ -103,6 +152,16 @@ impl Counts {
     pub fn note_error(&self, code: Code) {
         let mut errors = self.errors.lock();
         errors.entry(code.errno()).or_insert((code, 0)).1 += 1;
+    }
+
+    /// Counts a prepared statement that a client closed.
+    pub fn note_closed(&self) {
+        self.closed.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Prepared statements that clients closed.
+    pub fn closed(&self) -> u64 {
+        self.closed.load(Ordering::Relaxed)
     }
 
     /// What was counted of a kind of statement.

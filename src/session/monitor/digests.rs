@@ -272,12 +272,13 @@ impl Digests {
 
     fn summary(&self, entry: &Entry) -> Summary {
         let tally = entry.tally.lock().clone();
+        let now = self.clock.read();
         Summary {
             schema: entry.schema.clone(),
             digest: entry.digest.clone(),
-            first_seen: self.clock.wall(tally.first_seen),
-            last_seen: self.clock.wall(tally.last_seen),
-            sample_seen: self.clock.wall(tally.sample_seen),
+            first_seen: now.wall(tally.first_seen),
+            last_seen: now.wall(tally.last_seen),
+            sample_seen: now.wall(tally.sample_seen),
             tally,
         }
     }
@@ -392,6 +393,18 @@ mod tests {
         assert!(summary.first_seen <= summary.last_seen);
         digests.reset();
         assert!(digests.is_empty());
+    }
+
+    /// By two readings of the clock the same time may come out as two.
+    #[test]
+    fn one_statement_is_seen_at_one_time() {
+        let digests = Digests::default();
+        note(&digests, "SELECT 1", &Event::of(Verb::Select));
+        for _ in 0..1000 {
+            let summary = &all(&digests)[0];
+            assert_eq!(summary.first_seen, summary.last_seen);
+            assert_eq!(summary.first_seen, summary.sample_seen);
+        }
     }
 
     #[test]

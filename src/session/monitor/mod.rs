@@ -104,11 +104,29 @@ impl Clock {
         nanos(at.saturating_duration_since(self.0))
     }
 
+    /// What both clocks show now.
+    fn read(self) -> Reading {
+        Reading {
+            nanos: nanos(self.0.elapsed()),
+            wall_micros: super::now().total_micros(),
+        }
+    }
+}
+
+/// A [`Clock`] beside the wall clock at one moment. Times that are compared are told by the same one: by
+/// another the same time may come out as another microsecond.
+#[derive(Debug, Clone, Copy)]
+struct Reading {
+    nanos: u64,
+    wall_micros: i64,
+}
+
+impl Reading {
     /// What the wall clock would have shown, as it goes now.
     fn wall(self, at_nanos: u64) -> Timestamp {
-        let ago = nanos(self.0.elapsed()).saturating_sub(at_nanos) / NANOS_PER_MICRO;
+        let ago = self.nanos.saturating_sub(at_nanos) / NANOS_PER_MICRO;
         let ago = i64::try_from(ago).unwrap_or(i64::MAX);
-        let micros = super::now().total_micros().saturating_sub(ago);
+        let micros = self.wall_micros.saturating_sub(ago);
         Timestamp::from_micros(micros, 6).unwrap_or(Timestamp::ZERO)
     }
 }

@@ -557,3 +557,30 @@ async fn a_log_that_cannot_be_opened_is_told_and_stays_off() {
         .unwrap();
     assert!(path.is_file());
 }
+
+#[tokio::test]
+async fn a_session_is_told_of_its_own_statements() {
+    let (shared, _) = shared(Storage::Memory).await;
+    let [mut session, mut other] = [8, 9].map(|id| session(&shared, id));
+    let counts = async |session: &mut Session, scope: &str| {
+        let mut counts = Vec::new();
+        for name in ["Com_select", "Com_stmt_prepare", "Com_stmt_close"] {
+            let sql = format!("SHOW {scope} STATUS LIKE '{name}'");
+            counts.push(run(session, &sql).await.unwrap()[0][1].clone());
+        }
+        counts.join(" ")
+    };
+    assert_eq!(counts(&mut other, "GLOBAL").await, "0 0 0");
+    let id = session.prepare(b"SELECT ?").unwrap().id;
+    execute(&mut session, id, 1).await;
+    session.close_statement(id);
+    assert_eq!(counts(&mut session, "SESSION").await, "1 1 1");
+    assert_eq!(counts(&mut other, "").await, "0 0 0");
+    assert_eq!(counts(&mut other, "GLOBAL").await, "1 1 1");
+    let sql = "SELECT variable_value FROM performance_schema.session_status \
+               WHERE variable_name = 'Com_stmt_prepare'";
+    assert_eq!(run(&mut other, sql).await.unwrap(), [["0"]]);
+    session.reset().await.unwrap();
+    assert_eq!(counts(&mut session, "SESSION").await, "0 0 0");
+    assert_eq!(counts(&mut session, "GLOBAL").await, "2 1 1");
+}

@@ -279,7 +279,7 @@ impl Session {
             Ok(prepared) => {
                 let ended = (watch.of_prepare(), Instant::now());
                 let event = self.event(ended, Came::default());
-                self.shared.monitor.counts.note(&event);
+                self.count(&event);
                 Ok(prepared)
             }
             Err(error) => Err(self.ended_unread(watch.of_prepare(), error)),
@@ -384,8 +384,7 @@ impl Session {
     fn note_end(&self, watch: Watch, text: Text<'_>, came: Came) {
         let ended_at = Instant::now();
         let event = self.event((watch, ended_at), came);
-        let monitor = &self.shared.monitor;
-        monitor.counts.note(&event);
+        self.count(&event);
         let Some(read) = watch.read else {
             return;
         };
@@ -395,11 +394,18 @@ impl Session {
             read,
         };
         let place = self.place(read);
-        monitor.digests.note(place, (&event, ended_at), &told);
+        let digests = &self.shared.monitor.digests;
+        digests.note(place, (&event, ended_at), &told);
         let settings = &self.settings;
         if settings.slow_nanos <= event.nanos && settings.slow_rows_min <= event.rows_examined {
             self.note_slow(event, place, &told);
         }
+    }
+
+    /// Counts a statement among those of the server and of the session.
+    fn count(&self, event: &Event) {
+        self.shared.monitor.counts.note(event);
+        self.state.own().note(event.verb);
     }
 
     fn place(&self, read: Read) -> Place {

@@ -8,7 +8,7 @@ use crate::session::Shared;
 use crate::session::compile::text;
 use crate::session::listing::{Listing, TEXT};
 use crate::types::temporal::zone::Zone;
-use crate::types::{ColumnType, Value};
+use crate::types::{Attributes, ColumnType, Value};
 
 /// Bytes on disk from which the engine's estimate of one index is told. Smaller ones lie in files
 /// together with others, or still in memory, and would be told more or less by chance.
@@ -183,41 +183,12 @@ fn described(part: &ComputedPart) -> (Option<u32>, Option<&str>) {
 /// MySQL's word for the part a column has in keys (manual, "SHOW COLUMNS Statement"): in a table
 /// without primary key the first unique index without `NULL` stands for one.
 pub(in crate::session) fn key_word(table: &Table, column_idx: usize) -> &'static str {
-    let is_first = |index: &Index| {
-        let first = index.parts.first();
-        first.is_some_and(|part| match index.computed_part(table, part.column_idx) {
-            None => part.column_idx == column_idx,
-            Some(computed) => match &computed.source {
-                PartSource::Prefix {
-                    column_idx: source, ..
-                } => *source == column_idx,
-                PartSource::Expression(_) => false,
-            },
-        })
-    };
-    let never_null = |index: &&Index| {
-        index.unique
-            && index.computed.is_empty()
-            && index.parts.iter().all(|part| {
-                let column = table.columns.get(part.column_idx);
-                column.is_some_and(|column| !column.nullable)
-            })
-    };
-    let stand_in = table.indexes.iter().find(never_null);
-    let is_primary = if table.has_hidden_key() {
-        stand_in.is_some_and(|index| index.has_part(column_idx))
-    } else {
-        table.key_position(column_idx).is_some()
-    };
-    let is_alone = |index: &&Index| {
-        let is_whole = index.computed.filter.is_none();
-        is_first(index) && index.unique && is_whole && index.parts.len() == 1
-    };
-    if is_primary {
+    let attributes = table.attributes(column_idx);
+    if attributes.has(Attributes::PRIMARY_KEY) {
         "PRI"
-    } else if table.indexes.iter().any(|index| is_alone(&index)) {
+    } else if attributes.has(Attributes::UNIQUE_KEY) {
         "UNI"
-    } else if table.indexes.iter().any(is_first) {
+    } else if attributes.has(Attributes::MULTIPLE_KEY) {
         "MUL"
     } else {
         ""

@@ -74,12 +74,17 @@ impl Session {
         table: &TableName,
         (full, filter): (bool, Option<&ShowFilter>),
     ) -> Result<Listing> {
+        let mut unlisted = None;
         let (database, name) = if let Some(view) = self.named_view(table) {
             self.view_columns(&view)?;
             (view.database.clone(), view.name.clone())
         } else {
-            let table = self.shown_table(table.database.as_deref(), &table.name)?;
-            (table.database.clone(), table.name.clone())
+            let shown = self.shown_table(table.database.as_deref(), &table.name)?;
+            let is_own = self.named_temporary(table).is_some();
+            let named = (shown.database.clone(), shown.name.clone());
+            // Of the databases of the system not all are listed.
+            unlisted = Some(shown).filter(|_| is_own || system::canonical(&named.0).is_some());
+            named
         };
         let form = if full {
             forms::FULL_COLUMNS
@@ -87,7 +92,7 @@ impl Session {
             forms::COLUMNS
         };
         let only = [("TABLE_SCHEMA", &*database), ("TABLE_NAME", &*name)];
-        let scene = Scene::new(&self.shared, &self.state).with_only(self.named_temporary(table));
+        let scene = Scene::new(&self.shared, &self.state).with_only(unlisted.as_ref());
         let listing = forms::listed_in(&scene, (&form, &only))?;
         self.filtered_in_any_case(listing, filter)
     }

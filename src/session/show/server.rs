@@ -9,6 +9,7 @@ use crate::session::listing::{Listing, TEXT};
 use crate::session::monitor::verb::Verb;
 use crate::session::state::State;
 use crate::session::variables::registry::{self, Kind};
+use crate::sql::expr::VariableScope;
 use crate::sql::functions::catalogue;
 use crate::types::{ColumnType, Value};
 
@@ -44,15 +45,25 @@ fn is_switch(name: &str) -> bool {
     })
 }
 
-/// The counters of the server and of a session, in order of name.
-pub(in crate::session) fn status(shared: &Shared, state: &State) -> Vec<(String, String)> {
+/// The counters of the server and of a session, in order of name. Those of statements are the session's
+/// own, unless the server's are asked for.
+pub(in crate::session) fn status(
+    (shared, state): (&Shared, &State),
+    scope: VariableScope,
+) -> Vec<(String, String)> {
+    let is_global = scope == VariableScope::Global;
     let (processes, monitor) = (shared.processes(), &shared.monitor);
     let internal = crate::error::internal_errors_count();
     let running = processes.running_count();
     let count = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
     let uptime = processes.uptime().as_secs();
+    let closed = if is_global {
+        monitor.counts.closed()
+    } else {
+        state.own().closed()
+    };
     let rows = [
-        ("Com_stmt_close", state.closed_count()),
+        ("Com_stmt_close", closed),
         ("Connections", processes.connections_count()),
         ("Internal_errors", internal),
         ("Queries", processes.questions_count()),
@@ -85,7 +96,11 @@ pub(in crate::session) fn status(shared: &Shared, state: &State) -> Vec<(String,
     let texts = texts.map(|(name, value)| (name.to_owned(), value.to_owned()));
     let verbs = Verb::ALL.iter().filter(|verb| !verb.status().is_empty());
     let verbs = verbs.map(|verb| {
-        let count = monitor.counts.of(*verb).statements;
+        let count = if is_global {
+            monitor.counts.of(*verb).statements
+        } else {
+            state.own().of(*verb)
+        };
         (verb.status().to_owned(), count.to_string())
     });
     let mut all: Vec<_> = rows.into_iter().chain(texts).chain(verbs).collect();

@@ -125,8 +125,8 @@ static ALL: &[&dyn SystemTable] = &[
 pub(super) struct Scene {
     shared: Arc<Shared>,
     state: Arc<State>,
-    /// The only table there is: a temporary one, which is listed nowhere, or one that the session may read
-    /// without seeing it, through a view.
+    /// The only table there is: a temporary one or one of the system, which may be listed nowhere, or one that
+    /// the session may read without seeing it, through a view.
     only: Option<Arc<Table>>,
 }
 

@@ -255,7 +255,11 @@ impl Scene {
         give: Give<'_, TableOf>,
     ) -> Result<()> {
         if let Some(table) = &self.only {
-            return give(TableOf::new(Arc::clone(table), Kind::Stored, self));
+            let kind = match canonical(&table.database) {
+                Some(_) => Kind::Listed,
+                None => Kind::Stored,
+            };
+            return give(TableOf::new(Arc::clone(table), kind, self));
         }
         let current = self.shared.catalog.current();
         let rights = self.state.rights();

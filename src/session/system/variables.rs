@@ -26,8 +26,12 @@ impl Scene {
             .try_for_each(give)
     }
 
-    fn status(&self, (wants, give): (&Wants<'_>, Give<'_, Pair>)) -> Result<()> {
-        let all = status(&self.shared, &self.state).into_iter();
+    fn status(
+        &self,
+        scope: VariableScope,
+        (wants, give): (&Wants<'_>, Give<'_, Pair>),
+    ) -> Result<()> {
+        let all = status((&self.shared, &self.state), scope).into_iter();
         all.filter(|(name, _)| wants.has("VARIABLE_NAME", name))
             .try_for_each(give)
     }
@@ -52,12 +56,12 @@ const PAIR_COLUMNS: &[Column<Pair>] = &[
 
 /// `performance_schema.global_status`.
 pub(super) static GLOBAL_STATUS: Made<Pair> = pairs("global_status", |scene, wants, give| {
-    scene.status((wants, give))
+    scene.status(VariableScope::Global, (wants, give))
 });
 
 /// `performance_schema.session_status`.
 pub(super) static SESSION_STATUS: Made<Pair> = pairs("session_status", |scene, wants, give| {
-    scene.status((wants, give))
+    scene.status(VariableScope::Session, (wants, give))
 });
 
 /// `performance_schema.global_variables`.

@@ -108,6 +108,44 @@ pub const SQL_MODES: &[&str] = &[
     "LINDORM",
 ];
 
+/// The words of the bits of `sql_mode` as a number, from the lowest; empty for one that means nothing
+/// (`sql_mode_names` of MySQL 8.0).
+const SQL_MODE_BITS: &[&str] = &[
+    "REAL_AS_FLOAT",
+    "PIPES_AS_CONCAT",
+    "ANSI_QUOTES",
+    "IGNORE_SPACE",
+    "",
+    "ONLY_FULL_GROUP_BY",
+    "NO_UNSIGNED_SUBTRACTION",
+    "NO_DIR_IN_CREATE",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "ANSI",
+    "NO_AUTO_VALUE_ON_ZERO",
+    "NO_BACKSLASH_ESCAPES",
+    "STRICT_TRANS_TABLES",
+    "STRICT_ALL_TABLES",
+    "NO_ZERO_IN_DATE",
+    "NO_ZERO_DATE",
+    "ALLOW_INVALID_DATES",
+    "ERROR_FOR_DIVISION_BY_ZERO",
+    "TRADITIONAL",
+    "",
+    "HIGH_NOT_PRECEDENCE",
+    "NO_ENGINE_SUBSTITUTION",
+    "PAD_CHAR_TO_FULL_LENGTH",
+    "TIME_TRUNCATE_FRACTIONAL",
+];
+
 /// The words of `sql_mode` that change what statements give and that nothing here would act on: setting one is
 /// an error.
 const SQL_MODES_MISSING: &[&str] = &[
@@ -221,7 +259,7 @@ variables! {
     "have_ssl" GlobalOnly ReadOnlyText, "DISABLED", "Whether TLS is offered.";
     "histogram_generation_max_mem_size" Both Int(1_000_000, u64::MAX), "20000000", "There are no histograms.";
     "hostname" GlobalOnly ReadOnlyText, "localhost", "The machine.";
-    "identity" SessionOnly ReadOnlyInt, "0", "LAST_INSERT_ID().";
+    "identity" SessionOnly Int(0, u64::MAX), "0", "LAST_INSERT_ID().";
     "information_schema_stats_expiry" Both Int(0, 31_536_000), "86400", "Sizes and numbers of rows are never kept: they are always of now.";
     "init_connect" GlobalOnly ReadOnlyText, "", "Statements run at login: none.";
     "innodb_lock_wait_timeout" Both Int(1, 1_073_741_824), "50", "Seconds a row lock is waited for.";
@@ -230,7 +268,7 @@ variables! {
     "interactive_timeout" Both Int(1, 31_536_000), "28800", "wait_timeout of interactive clients.";
     "join_buffer_size" Both Int(128, u64::MAX), "262144", "No meaning: memory is bounded by query_memory_bytes.";
     "json_as_text" Both Bool, "OFF", "Describe JSON columns as LONGTEXT, for clients that do not know their type (MariaDB's ODBC driver).";
-    "last_insert_id" SessionOnly ReadOnlyInt, "0", "LAST_INSERT_ID().";
+    "last_insert_id" SessionOnly Int(0, u64::MAX), "0", "What LAST_INSERT_ID() returns.";
     "lc_messages" Both OnlyWord(&["en_US"]), "en_US", "The language of errors.";
     "lc_time_names" Both OnlyWord(&["en_US"]), "en_US", "The language of names of months and days.";
     "license" GlobalOnly ReadOnlyText, "Apache-2.0", "The licence.";
@@ -355,6 +393,17 @@ impl Variable {
     /// Whether it cannot be set.
     pub fn is_read_only(&self) -> bool {
         matches!(self.kind, ReadOnlyInt | ReadOnlyText | ReadOnlyBool)
+    }
+
+    /// Whether it can be set to DEFAULT: what the last INSERT did has none.
+    pub fn has_default(&self) -> bool {
+        !matches!(self.name, "identity" | "last_insert_id")
+    }
+
+    /// Error 1230.
+    pub fn no_default(&self) -> Error {
+        let text = format!("Variable '{}' doesn't have a default value", self.name);
+        Error::new(Code::NoVariableDefault, text)
     }
 
     fn parsed_default(&self) -> Value<'static> {
@@ -612,8 +661,19 @@ impl Variable {
             .ok_or_else(|| self.wrong_value(value))
     }
 
+    /// The words of a set as a text. A number is those of `sql_mode` that its bits stand for.
+    fn set_text(&self, value: &Value<'_>) -> Result<String> {
+        let is_number = matches!(value, Value::Int(_) | Value::UInt(_));
+        if self.name != "sql_mode" || !is_number {
+            return self.text(value);
+        }
+        let bits = value.to_text().parse().ok();
+        let words = bits.and_then(sql_modes_of);
+        words.ok_or_else(|| self.wrong_value(value))
+    }
+
     fn set(&self, value: &Value<'_>, words: &'static [&'static str]) -> Result<Value<'static>> {
-        let text = self.text(value)?;
+        let text = self.set_text(value)?;
         let mut kept: Vec<&str> = Vec::new();
         for part in text
             .split(',')
@@ -654,6 +714,18 @@ fn switches_text(switches: impl Iterator<Item = (&'static str, bool)>) -> Value<
         format!("{name}={position}")
     });
     Value::Text(Cow::Owned(parts.collect::<Vec<_>>().join(",")))
+}
+
+/// The words of `sql_mode` that a number stands for; `None` where one of its bits means nothing.
+fn sql_modes_of(bits: u64) -> Option<String> {
+    if 1_u64 << SQL_MODE_BITS.len() <= bits {
+        return None;
+    }
+    let words = SQL_MODE_BITS.iter().enumerate();
+    let words = words.filter(|(bit, _)| (bits >> bit) & 1 == 1);
+    let words: Vec<&str> = words.map(|(_, word)| *word).collect();
+    let all_mean = words.iter().all(|word| !word.is_empty());
+    all_mean.then(|| words.join(","))
 }
 
 /// A word and what it stands for: combination modes for several (MySQL manual, "Combination SQL Modes").
@@ -750,6 +822,26 @@ mod tests {
             "ANSI_QUOTES,NO_ZERO_DATE"
         );
         assert_eq!(set("").unwrap().to_text(), "");
+        for (number, words) in [
+            (0, ""),
+            (4, "ANSI_QUOTES"),
+            (
+                (1 << 30) | (1 << 21),
+                "STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION",
+            ),
+        ] {
+            let kept = mode.checked(Some(Value::Int(number))).unwrap();
+            assert_eq!(kept.to_text(), words);
+        }
+        for (number, code) in [
+            (-1, Code::VariableValue),
+            (16, Code::VariableValue),
+            (1 << 33, Code::VariableValue),
+            (1 << 32, Code::NotSupportedYet),
+        ] {
+            let error = mode.checked(Some(Value::Int(number))).unwrap_err();
+            assert_eq!(error.code(), code, "{number}");
+        }
         assert_eq!(set("NO_SUCH").unwrap_err().code(), Code::VariableValue);
     }
 }

@@ -19,7 +19,7 @@ use crate::sql::bound::{self, JoinTree, Relation};
 use crate::sql::context::for_long;
 use crate::sql::eval::fold;
 use crate::sql::expr::{Expr, ExprKind};
-use crate::types::ResultColumn;
+use crate::types::{Attributes, ResultColumn};
 
 impl Scope<'_> {
     /// A common table expression by its name.
@@ -152,6 +152,8 @@ impl Scope<'_> {
             },
             column: ResultColumn {
                 table: alias.to_owned(),
+                is_field: true,
+                attributes: Attributes::default(),
                 ..column
             },
         });

@@ -8,7 +8,7 @@ use crate::sql::ast::{self, SelectItem, TableName};
 use crate::sql::bound::Output;
 use crate::sql::eval::digits;
 use crate::sql::expr::{Expr, ExprKind};
-use crate::types::{ColumnType, ResultColumn, Value};
+use crate::types::{Attributes, ColumnType, ResultColumn, Value};
 
 /// Characters that `COUNT` takes when shown: MySQL's.
 const COUNT_CHARS: u32 = 21;
@@ -180,8 +180,8 @@ pub(super) fn result_column(expr: &Expr) -> ResultColumn {
         org_name: String::new(),
         ty: expr.ty.clone(),
         nullable: expr.nullable,
-        primary_key: false,
-        auto_increment: false,
+        is_field: false,
+        attributes: Attributes::default(),
         display_chars: display_chars(expr),
         decimals: digits::of_double(expr, &|_| None),
     }

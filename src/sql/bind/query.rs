@@ -13,7 +13,7 @@ use crate::sql::ast::{
 use crate::sql::bound::{Query, SetQuery};
 use crate::sql::eval::{digits, typing};
 use crate::sql::expr::{CastType, Expr, ExprKind};
-use crate::types::{ColumnType, ResultColumn};
+use crate::types::{Attributes, ColumnType, ResultColumn};
 
 /// Binds a query; names that it does not know are looked up in `outer`.
 ///
@@ -235,8 +235,8 @@ fn united_columns(left: &Query, right: &Query) -> Result<Vec<ResultColumn>> {
             org_name: String::new(),
             ty,
             nullable: left.nullable || right.nullable,
-            primary_key: false,
-            auto_increment: false,
+            is_field: true,
+            attributes: Attributes::default(),
             display_chars: if left.ty == right.ty {
                 left.display_chars.max(right.display_chars)
             } else {

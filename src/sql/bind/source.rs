@@ -297,8 +297,8 @@ fn table_column(table: &Table, alias: &str, idx: usize) -> Option<ResultColumn> 
         org_name: column.name.clone(),
         ty: column.ty.clone(),
         nullable: column.nullable,
-        primary_key: table.key_position(idx).is_some(),
-        auto_increment: column.auto_increment,
+        is_field: true,
+        attributes: table.attributes(idx),
         display_chars: 0,
         decimals: None,
     })

@@ -19,7 +19,7 @@ use crate::sql::expr::{Expr, VariableScope};
 use crate::sql::parse::parse_first;
 use crate::sql::parse::tests::{DEFAULT_MODE, goldens};
 use crate::types::column_type::IntWidth;
-use crate::types::{ColumnType, ResultColumn, Value};
+use crate::types::{Attributes, ColumnType, ResultColumn, Value};
 
 struct Facts;
 
@@ -461,7 +461,11 @@ fn show_clauses(select: &Select, text: &mut String) {
             0 => String::new(),
             chars => format!(" {chars} chars"),
         };
-        let key = if column.primary_key { " key" } else { "" };
+        let key = if column.attributes.has(Attributes::PRIMARY_KEY) {
+            " key"
+        } else {
+            ""
+        };
         writeln!(
             text,
             "output `{}`{origin}{key}{chars}: {}",

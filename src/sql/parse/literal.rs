@@ -51,7 +51,8 @@ impl Parser<'_> {
         }
     }
 
-    fn text_bytes(&self, token: Token) -> Vec<u8> {
+    /// What a token that is a text says.
+    pub(super) fn text_bytes(&self, token: Token) -> Vec<u8> {
         let bytes = self.bytes(token);
         let skipped = usize::from(token.kind == Kind::NationalText);
         unescaped(bytes.get(skipped..).unwrap_or_default(), self.mode)

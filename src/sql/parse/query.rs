@@ -1,7 +1,6 @@
 //! SELECT and what may stand around it.
 
 use super::cursor::Parser;
-use super::literal;
 use super::token::{Kind, Token};
 use super::word::Word;
 use crate::error::{Code, Error, Result};
@@ -255,9 +254,9 @@ impl Parser<'_> {
         if let Some(table) = self.table_star()? {
             return Ok(SelectItem::TableStar(table));
         }
-        let first = self.token();
+        let (first, second) = (self.token(), self.token_ahead(1));
         let expr = self.expr()?;
-        let text = self.column_text(first, &expr);
+        let text = self.column_text((first, second), &expr);
         let alias = if self.eat_word(Word::AS) || self.is_name() || self.is(Kind::Text) {
             Some(self.alias()?)
         } else {
@@ -290,12 +289,18 @@ impl Parser<'_> {
 
     /// The name of a result column without alias, as MySQL makes it: a column's own name, a text's
     /// first piece, else the source from the first token to the last.
-    fn column_text(&self, first: Token, expr: &Expr) -> String {
+    fn column_text(&self, (first, second): (Token, Token), expr: &Expr) -> String {
         let source = self.text_since(first.start);
+        let piece = if first.kind == Kind::Introducer {
+            second
+        } else {
+            first
+        };
+        let is_text = matches!(piece.kind, Kind::Text | Kind::NationalText);
         let text = match expr {
             Expr::Column(name) => return name.column.clone(),
-            Expr::Literal(Literal::Text(_)) if first.kind == Kind::Text => {
-                literal::unescaped(self.bytes(first), self.mode)
+            Expr::Literal(Literal::Text(_) | Literal::Bytes(_)) if is_text => {
+                self.text_bytes(piece)
             }
             Expr::Literal(Literal::Null) => b"NULL".to_vec(),
             _ => source.to_vec(),
