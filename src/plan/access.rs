@@ -340,12 +340,7 @@ pub(super) fn permission(
     if request.hints.allow_filtering {
         return Some(Permission::Hint);
     }
-    let is_allowed = match request.policy.full_scans {
-        FullScans::Refused => false,
-        FullScans::Safe => request.purpose == Purpose::Select || request.limit.is_some(),
-        FullScans::All => true,
-    };
-    if is_allowed {
+    if request.is_allowed_full_scan() {
         return Some(Permission::Setting);
     }
     if request.hints.reads_whole && conjuncts.is_empty() && is_dump(request) {

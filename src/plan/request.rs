@@ -111,3 +111,14 @@ pub struct Request<'a> {
     /// What is known about the number of rows.
     pub estimates: Estimates<'a>,
 }
+
+impl Request<'_> {
+    /// Whether a setting permits a full scan.
+    pub(super) fn is_allowed_full_scan(&self) -> bool {
+        match self.policy.full_scans {
+            FullScans::Refused => false,
+            FullScans::Safe => self.purpose == Purpose::Select || self.limit.is_some(),
+            FullScans::All => true,
+        }
+    }
+}

@@ -7,8 +7,6 @@
 //! When a write or sync fails, nothing is acknowledged: the commits of that batch are undetermined
 //! and every later one is refused, until the server is started again and the journal is read back.
 
-mod health;
-
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
@@ -32,6 +30,7 @@ use super::thin::{Deleted, Watch};
 use crate::kv::{CommitError, Error, Key, Result, Space, Ts, WriteSet};
 
 mod cut;
+mod health;
 mod history;
 mod keep;
 mod own_thread;
@@ -329,8 +328,7 @@ impl Committer {
         }
     }
 
-    /// Later than every snapshot there is, and not later than the one that will show what is
-    /// written now.
+    /// Later than every snapshot there is, not later than the one that will show what is written now.
     fn next_ts(&self) -> Ts {
         Ts(self.base.ts.0 + 1)
     }
