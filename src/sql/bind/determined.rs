@@ -1,8 +1,8 @@
 //! Functional dependence: which columns have one value per group.
 //!
 //! A column has one if it is grouped, if a condition sets it equal to a constant or to a column that
-//! has one, in a comparison that tells its values apart ([`is_sole`]), and if it is of a table whose whole primary
-//! key has one. Source: MySQL manual, "Detection of Functional Dependence".
+//! has one, and if it is of a table whose whole primary key has one. Source: MySQL manual, "Detection
+//! of Functional Dependence".
 //!
 //! The `ON` of an outer join holds for no row without a match: it tells nothing of the side that is kept, and of
 //! the other side what it is equal to as soon as all that `ON` reads of the kept side has one value.
@@ -10,7 +10,6 @@
 use std::collections::BTreeSet;
 
 use super::push;
-use super::sole::is_sole;
 use crate::catalog::Table;
 use crate::sql::bound::{From, JoinTree, Joined};
 use crate::sql::eval::fold;
@@ -21,7 +20,7 @@ use crate::sql::expr::{CompareOp, Expr, ExprKind};
 struct Known {
     /// Those that have one value per group.
     single: BTreeSet<usize>,
-    /// Pairs that are equal: the first has one value if the second has.
+    /// Pairs that are equal.
     equal: Vec<(usize, usize)>,
     /// Columns that have one value as soon as all of the others have.
     follows: Vec<(usize, Vec<usize>)>,
@@ -154,9 +153,9 @@ impl Known {
     /// Whether more columns were found to have one value.
     fn grow(&mut self, tables: &[(&Table, usize)]) -> bool {
         let before = self.single.len();
-        for (idx, of) in &self.equal {
-            if self.single.contains(of) {
-                self.single.insert(*idx);
+        for (a, b) in self.equal.clone() {
+            if self.single.contains(&a) || self.single.contains(&b) {
+                self.single.extend([a, b]);
             }
         }
         for (idx, of) in &self.follows {
@@ -174,15 +173,13 @@ impl Known {
     }
 }
 
-/// The columns that a condition sets equal to something, and to what, where it tells their values apart; both ways for
-/// two columns.
+/// The columns that a condition sets equal to something, and to what; both ways for two columns.
 fn equalities(condition: &Expr) -> Vec<(usize, &Expr)> {
     match &condition.kind {
         ExprKind::And(members) => members.iter().flat_map(equalities).collect(),
         ExprKind::Compare(CompareOp::Equal, a, b) => {
             let ways = [(a, b), (b, a)].into_iter();
-            ways.filter(|(side, other)| is_sole(side, other))
-                .filter_map(|(side, other)| Some((column(side)?, &**other)))
+            ways.filter_map(|(side, other)| Some((column(side)?, &**other)))
                 .collect()
         }
         _ => Vec::new(),

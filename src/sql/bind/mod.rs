@@ -44,7 +44,6 @@ pub(crate) mod same;
 mod scope;
 mod select;
 mod size;
-mod sole;
 mod source;
 mod subquery;
 #[cfg(test)]
