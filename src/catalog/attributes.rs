@@ -1,7 +1,7 @@
 //! What a table says of a column besides its type: the part that it has in keys, and whether a row needs
 //! a value of it. A client is told it before the rows, and SHOW COLUMNS tells of it, too.
 
-use super::{ColumnDefault, Index, PartSource, Table};
+use super::{Column, ColumnDefault, Index, PartSource, Table};
 use crate::types::Attributes;
 
 impl Table {
@@ -10,10 +10,14 @@ impl Table {
         let Some(column) = self.columns.get(column_idx) else {
             return Attributes::default();
         };
-        let stand_in = self.stand_in();
+        // Asked for each of thousands of columns: whether the key is hidden its first part says.
+        let first = self.key.first().map(|part| part.column_idx);
+        let first = first.and_then(|idx| self.columns.get(idx));
+        let is_hidden = first.is_some_and(Column::is_row_id);
+        let stand_in = is_hidden.then(|| self.stand_in()).flatten();
         let is_primary = match stand_in {
             Some(index) => index.has_part(column_idx),
-            None => !self.has_hidden_key() && self.key_position(column_idx).is_some(),
+            None => !is_hidden && self.key_position(column_idx).is_some(),
         };
         let indexes = self.indexes.iter();
         let others = indexes.filter(|index| stand_in.is_none_or(|own| own.id != index.id));
@@ -42,9 +46,6 @@ impl Table {
     /// The index that stands for the primary key of a table without one: the first unique one without
     /// `NULL` (MySQL manual, "SHOW COLUMNS Statement").
     fn stand_in(&self) -> Option<&Index> {
-        if !self.has_hidden_key() {
-            return None;
-        }
         let never_null = |index: &&Index| {
             index.unique
                 && index.computed.is_empty()

@@ -16,15 +16,18 @@ use crate::sql::ast::{Maintain, Maintenance, TableName};
 use crate::types::Value;
 
 impl Session {
-    /// `FLUSH`: what is kept of accounts for speed, and the files of logs. What is open is committed, as in
+    /// `FLUSH`: what is kept of accounts for speed, what the session counts, and the files of logs. What is open is committed, as in
     /// MySQL (manual, "Statements That Cause an Implicit Commit").
     ///
     /// # Errors
     /// Those of the commit; 1 when too many wait for the log's disk; what stops the statement while it waits
     /// itself.
-    pub(super) async fn flush(&mut self, logs: bool) -> Result<()> {
+    pub(super) async fn flush(&mut self, (logs, status): (bool, bool)) -> Result<()> {
         self.commit_open().await?;
         self.shared.accounts.forget_fast();
+        if status {
+            self.state.own().reset();
+        }
         if !logs {
             return Ok(());
         }

@@ -115,7 +115,7 @@ impl Session {
             Statement::ReleaseSavepoint(name) => self.release_savepoint(name)?,
             Statement::Kill(kill) => self.kill(kill)?,
             Statement::Deallocate(deallocate) => self.deallocate(&deallocate.name)?,
-            Statement::Flush { logs } => self.flush(*logs).await?,
+            Statement::Flush { logs, status } => self.flush((*logs, *status)).await?,
             Statement::UnlockTables => {}
             Statement::LockTables(tables) => self.lock_tables(tables).await?,
             Statement::CreateIndex(create) => self.create_index(create).await?,

@@ -3,7 +3,7 @@
 //! An index is published in the state `BUILDING`; from then on every commit maintains it. What was
 //! in the table before is entered here, page by page (`build`), with
 //! a `brake` for when clients are busy. One build runs at a time, others wait for their turn in the
-//! order they came. A build that cannot be ended because the server
+//! order they came; one that met a full disk comes last (`room`). A build that cannot be ended because the server
 //! stops goes on at the next start ([`Backfill::resume`]), from the position that is stored with
 //! every page (`record`).
 //!

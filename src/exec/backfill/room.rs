@@ -39,6 +39,8 @@ impl Backfill {
             }
             if self.engine.check_room(0).is_ok() {
                 job.progress.lacks_room.store(false, Ordering::Relaxed);
+                // It is in line again.
+                job.progress.has_begun.store(false, Ordering::Relaxed);
                 return Ok(());
             }
         }

@@ -6,6 +6,7 @@
 //! itself has written counts before what is stored, so rows change one after the other.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use bytes::Bytes;
 
@@ -33,6 +34,8 @@ pub(super) struct Changer<'a> {
     pub(super) deletions: HashMap<Key, Deletion>,
     /// Entries of unique indexes that were read, locked and required to be unchanged.
     entries: HashMap<(Space, Key), Option<Bytes>>,
+    /// In MySQL's order.
+    unique: Arc<[&'a Index]>,
 }
 
 /// Why a row cannot be put beside those that are there: a unique index has its values already.
@@ -61,6 +64,7 @@ impl<'a> Changer<'a> {
             dating,
             deletions: HashMap::new(),
             entries: HashMap::new(),
+            unique: unique_in_order(table).into(),
         }
     }
 
@@ -284,7 +288,7 @@ impl<'a> Changer<'a> {
         values: &[Value<'_>],
     ) -> Result<Option<Collision>> {
         let table = self.table;
-        for index in unique_in_order(table) {
+        for index in Arc::clone(&self.unique).iter() {
             let Some(entry_key) = entries::unique_key(table, index, values)? else {
                 continue;
             };

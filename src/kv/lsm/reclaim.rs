@@ -224,7 +224,7 @@ fn settle((shared, data): (&Weak<Shared>, &Keyspace), debt: Debt) -> Debt {
         Ok(Given::Lacks(kept)) => Debt::Owed(kept),
         Err(cause) => {
             tracing::warn!(%cause, "the room of dropped tables was not given back");
-            Debt::None
+            Debt::Owed(kept)
         }
     }
 }

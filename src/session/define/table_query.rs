@@ -61,8 +61,12 @@ impl Session {
             Err(error) => Err(error),
         };
         match published {
-            Ok(reply) => {
+            Ok(mut reply) => {
                 self.warn_of_lints_of((&table.database, &table.name), None);
+                if let Reply::Done(done) = &mut reply {
+                    done.warnings_count = self.warnings.count();
+                    self.state.set_warnings_count(done.warnings_count);
+                }
                 Ok(reply)
             }
             Err(error) => {

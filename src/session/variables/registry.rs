@@ -305,7 +305,7 @@ variables! {
     "net_retry_count" Both Int(1, u64::MAX), "10", "No meaning: reads are not tried again.";
     "net_write_timeout" Both Int(1, 31_536_000), "60", "Seconds a client may take to accept a page.";
     "offline_mode" GlobalOnly ReadOnlyBool, "OFF", "Whether ordinary users are locked out.";
-    "old_alter_table" Both Bool, "OFF", "No meaning: ALTER TABLE never copies.";
+    "old_alter_table" Both Bool, "OFF", "No meaning: ALTER TABLE copies only for another primary key.";
     "optimizer_prune_level" Both Int(0, 1), "1", "No meaning: joins are planned in one way.";
     "optimizer_search_depth" Both Int(0, 62), "62", "No meaning: joins are planned in one way.";
     "optimizer_switch" Both Switches(OPTIMIZER_SWITCHES), "", "`skip_scan=on` lets keys be read whose first column has few values; the rest has no meaning.";

@@ -140,10 +140,12 @@ pub enum Statement {
     ResetPersist(ResetPersist),
     /// `DO expr, …`.
     Do(Vec<Expr>),
-    /// `FLUSH …`: nothing here needs it but `PRIVILEGES` and logs.
+    /// `FLUSH …`: nothing here needs it but `PRIVILEGES`, `STATUS` and logs.
     Flush {
         /// `LOGS`, `SLOW LOGS`: log files are opened anew.
         logs: bool,
+        /// `STATUS`: what the session counts begins again.
+        status: bool,
     },
     /// `LOCK TABLES …`: accepted, as transactions need no table locks.
     LockTables(Vec<TableName>),

@@ -1,8 +1,9 @@
 //! Functional dependence: which columns have one value per group.
 //!
 //! A column has one if it is grouped, if a condition sets it equal to a constant or to a column that
-//! has one, and if it is of a table whose whole primary key has one. Source: MySQL manual, "Detection
-//! of Functional Dependence".
+//! has one, and if it is of a table whose whole primary key, or the whole of a unique key of columns that are not NULL,
+//! has one. Source: MySQL manual, "Detection of Functional Dependence". As in MySQL an equality counts whatever types are
+//! compared, so that of a text column that equals a number some value is shown.
 //!
 //! The `ON` of an outer join holds for no row without a match: it tells nothing of the side that is kept, and of
 //! the other side what it is equal to as soon as all that `ON` reads of the kept side has one value.
@@ -10,7 +11,7 @@
 use std::collections::BTreeSet;
 
 use super::push;
-use crate::catalog::Table;
+use crate::catalog::{Index, IndexState, KeyPart, Table};
 use crate::sql::bound::{From, JoinTree, Joined};
 use crate::sql::eval::fold;
 use crate::sql::expr::{CompareOp, Expr, ExprKind};
@@ -101,7 +102,7 @@ impl Known {
         for (idx, other) in equalities(condition) {
             match other.kind {
                 ExprKind::Column(other) => self.equal.push((idx, other)),
-                _ if holds == Holds::Always && is_constant(other) => {
+                _ if holds == Holds::Always && fold::is_statement_constant(other) => {
                     self.single.insert(idx);
                 }
                 _ => {}
@@ -123,7 +124,7 @@ impl Known {
             match other.kind {
                 ExprKind::Column(other) if right.contains(&other) => self.equal.push((idx, other)),
                 ExprKind::Column(_) => self.follows.push((idx, kept.clone())),
-                _ if holds == Holds::Always && is_constant(other) => {
+                _ if holds == Holds::Always && fold::is_statement_constant(other) => {
                     self.follows.push((idx, kept.clone()));
                 }
                 _ => {}
@@ -150,6 +151,13 @@ impl Known {
         }
     }
 
+    /// Whether a part of a unique key is not NULL.
+    fn is_there(&self, (table, first): (&Table, usize), part: &KeyPart) -> bool {
+        let column = table.columns.get(part.column_idx);
+        let is_declared = column.is_some_and(|column| !column.nullable);
+        is_declared || self.present.contains(&(first + part.column_idx))
+    }
+
     /// Whether more columns were found to have one value.
     fn grow(&mut self, tables: &[(&Table, usize)]) -> bool {
         let before = self.single.len();
@@ -164,13 +172,27 @@ impl Known {
             }
         }
         for (table, first) in tables {
-            let mut key = table.declared_key().iter();
-            if key.all(|part| self.single.contains(&(first + part.column_idx))) {
+            let is_single = |part: &KeyPart| self.single.contains(&(first + part.column_idx));
+            let mut indexes = table.indexes.iter().filter(|index| tells_rows_apart(index));
+            let is_one_row = table.declared_key().iter().all(is_single)
+                || indexes.any(|index| {
+                    let is_there = |part: &KeyPart| self.is_there((table, *first), part);
+                    index
+                        .parts
+                        .iter()
+                        .all(|part| is_single(part) && is_there(part))
+                });
+            if is_one_row {
                 self.single.extend(*first..first + table.columns.len());
             }
         }
         before < self.single.len()
     }
+}
+
+/// Whether no two rows have the same values in it, as far as these are not NULL.
+fn tells_rows_apart(index: &Index) -> bool {
+    index.unique && index.state == IndexState::Active && index.computed.is_empty()
 }
 
 /// The columns that a condition sets equal to something, and to what; both ways for two columns.
@@ -190,14 +212,6 @@ fn column(expr: &Expr) -> Option<usize> {
     match expr.kind {
         ExprKind::Column(idx) => Some(idx),
         _ => None,
-    }
-}
-
-fn is_constant(expr: &Expr) -> bool {
-    match &expr.kind {
-        ExprKind::Literal(_) | ExprKind::Parameter(_) => true,
-        ExprKind::Slot(slot) => !slot.per_row,
-        _ => false,
     }
 }
 

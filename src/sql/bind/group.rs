@@ -167,10 +167,11 @@ impl Grouping {
         let groupings = scope.groupings.iter();
         let groupings = groupings.map(|(slot, args)| Ok((*slot, grouped(args, &scope.keys)?)));
         let groupings = groupings.collect::<Result<Vec<_>>>()?;
-        let determined = if scope.names.mode.only_full_group_by {
-            Determined::Some(determined::columns(&scope.keys, from, filter))
-        } else {
-            Determined::All
+        let determined = match scope.names.mode.only_full_group_by {
+            // In a row of a total the keys that it sums over are NULL.
+            true if rollup => Determined::Some(Vec::new()),
+            true => Determined::Some(determined::columns(&scope.keys, from, filter)),
+            false => Determined::All,
         };
         Ok(Grouping {
             determined,

@@ -329,16 +329,17 @@ impl Parser<'_> {
 
     /// At `FLUSH`. The form that stops all writers is not offered.
     pub(super) fn flush(&mut self) -> Statement {
-        let mut logs = false;
+        let (mut logs, mut status) = (false, false);
         while !matches!(self.kind(), Kind::End | Kind::Bad) {
             if self.are_words(&[Word::WITH, Word::READ, Word::LOCK]) {
                 return self.unsupported("FLUSH TABLES WITH READ LOCK");
             }
             // Those of other kinds, as in FLUSH BINARY LOGS, are not there.
             logs |= self.is_word(Word::LOGS) || self.verb(0) == "SLOW";
+            status |= self.is_word(Word::STATUS);
             self.bump();
         }
-        Statement::Flush { logs }
+        Statement::Flush { logs, status }
     }
 
     /// At `LOCK` or `UNLOCK`.

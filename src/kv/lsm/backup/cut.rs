@@ -11,7 +11,7 @@
 
 use std::fs::{self, File};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use fjall::{AbstractTree, Keyspace};
 use lsm_tree::Table;
@@ -59,7 +59,7 @@ pub(in crate::kv::lsm) fn take(ts: Ts, data: &Keyspace) -> Result<Cut> {
         .nth(2)
         .unwrap_or(&data_dir)
         .to_path_buf();
-    let journals = open_journals(&engine_dir)?;
+    let journals = open_all(journal::list(&engine_dir)?)?;
     for _ in 0..TRIES {
         let version = data.tree.current_version();
         let tables: Vec<Table> = version.iter_tables().cloned().collect();
@@ -93,16 +93,36 @@ pub(in crate::kv::lsm) fn take(ts: Ts, data: &Keyspace) -> Result<Cut> {
     })
 }
 
-fn open_journals(engine_dir: &Path) -> Result<Vec<(String, File)>> {
+/// Opens journals, which are in order; they may go meanwhile.
+fn open_all(paths: Vec<PathBuf>) -> Result<Vec<(String, File)>> {
     let mut journals = Vec::new();
-    for path in journal::list(engine_dir)? {
+    for path in paths {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         match File::open(&path) {
             Ok(file) => journals.push((name.into_owned(), file)),
-            // All of it is in the tables.
-            Err(cause) if cause.kind() == io::ErrorKind::NotFound => {}
+            // All of it is in the tables, and so is all of those before it, which go first: one that was opened
+            // would stand beside a gap.
+            Err(cause) if cause.kind() == io::ErrorKind::NotFound => journals.clear(),
             Err(cause) => return Err(reading(&path, &cause)),
         }
     }
     Ok(journals)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Mechanism: what was opened before the gap stayed, and no backup with a gap can be opened.
+    #[test]
+    fn journals_before_one_that_has_gone_have_gone_too() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = |number: u64| dir.path().join(format!("{number}.jnl"));
+        for number in [3, 5, 6] {
+            fs::write(path(number), b"").unwrap();
+        }
+        let opened = open_all((3..=6).map(path).collect()).unwrap();
+        let names: Vec<&str> = opened.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["5.jnl", "6.jnl"]);
+    }
 }

@@ -43,6 +43,8 @@ pub(in crate::kv::lsm) struct Run {
     has_begun: bool,
     /// The newest journal that the file tells of.
     journal: u64,
+    /// One that the log says could not be noted.
+    warned_of: Option<u64>,
 }
 
 /// What [`FILE`] has.
@@ -65,6 +67,7 @@ impl Run {
             synced_at: Instant::now(),
             has_begun: false,
             journal: 0,
+            warned_of: None,
         }
     }
 
@@ -81,29 +84,38 @@ impl Run {
     pub(in crate::kv::lsm) fn begin(&mut self) -> Result<()> {
         let journals = super::numbered(&self.dir)?;
         self.journal = journals.last().map_or(0, |(number, _)| *number);
-        self.note()?;
+        self.note(self.journal)?;
         self.has_begun = true;
         Ok(())
     }
 
-    /// Notes a journal that was begun since, now and then. Where that fails, the file tells of an older one.
+    /// Notes a journal that was begun since, now and then. Where that fails, the file tells of an older one, until it is
+    /// tried again.
     pub(in crate::kv::lsm) fn note_newest(&mut self) {
         let mut newest = self.journal;
         while super::path_of(&self.dir, newest + 1).exists() {
             newest += 1;
         }
-        if self.has_begun && newest != self.journal {
-            self.journal = newest;
-            if let Err(cause) = self.note() {
+        if !self.has_begun || newest == self.journal {
+            return;
+        }
+        match self.note(newest) {
+            Ok(()) => {
+                self.journal = newest;
+                self.warned_of = None;
+            }
+            Err(cause) if self.warned_of != Some(newest) => {
+                self.warned_of = Some(newest);
                 tracing::warn!(%cause, "the newest journal is not noted: were it lost, nobody would tell");
             }
+            Err(_) => {}
         }
     }
 
-    fn note(&self) -> Result<()> {
+    fn note(&self, journal: u64) -> Result<()> {
         let new = self.dir.join(FILE_NEW);
         let written = File::create(&new).and_then(|mut file| {
-            file.write_all(text_of(self.id, self.journal).as_bytes())?;
+            file.write_all(text_of(self.id, journal).as_bytes())?;
             file.sync_all()?;
             // The journal is to be there for certain before the file says so.
             let dir = File::open(&self.dir)?;
