@@ -21,7 +21,7 @@ use meseta::exec::write::row as stored;
 use meseta::kv::memory::Memory;
 use meseta::kv::{Engine, Space};
 use meseta::plan::explain::{self, Explained, Format, Source, Step};
-use meseta::plan::{self, Estimates, Policy, TablePlan};
+use meseta::plan::{self, Estimates, FullScans, Policy, TablePlan};
 use meseta::protocol::RowEncoder;
 use meseta::session::settings::mode_of;
 use meseta::session::state::State;
@@ -291,13 +291,13 @@ fn at_once<T>(work: impl Future<Output = T>) -> T {
 
 /// Plans.
 impl Front {
-    fn env(&self, allow_full_scan: bool) -> Env {
+    fn env(&self, full_scans: FullScans) -> Env {
         Env {
             engine: empty_tables(),
             view: None,
             ctx: self.ctx.nested(),
             policy: Policy {
-                allow_full_scan,
+                full_scans,
                 ..Policy::default()
             },
             uses: Arc::default(),
@@ -310,7 +310,7 @@ impl Front {
     }
 
     fn write_env(&self) -> write::Env {
-        let env = self.env(false);
+        let env = self.env(FullScans::Refused);
         write::Env {
             engine: env.engine,
             ctx: env.ctx,
@@ -327,7 +327,7 @@ impl Front {
     }
 
     fn plan_select(&self, select: &Select) -> Result<()> {
-        let env = self.env(false);
+        let env = self.env(FullScans::Refused);
         let limits = select::row_limits(select.limit.as_ref(), select.offset.as_ref(), &env.ctx)?;
         let Some(table) = select.table() else {
             self.explain(None, Vec::new());
@@ -336,7 +336,7 @@ impl Front {
         let program = select::Program::new(select.clone());
         let _refusal = select::plan(&program, table, &env);
         let plan = at_once(select::explain(&program, table, &env))?;
-        let _wide = select::plan(&program, table, &self.env(true));
+        let _wide = select::plan(&program, table, &self.env(FullScans::All));
         let mut steps = vec![Step::Limit {
             limit: limits.limit,
             offset: limits.offset,
