@@ -108,42 +108,9 @@ pub const SQL_MODES: &[&str] = &[
     "LINDORM",
 ];
 
-/// The words of the bits of `sql_mode` as a number, from the lowest; empty for one that means nothing
-/// (`sql_mode_names` of MySQL 8.0).
-const SQL_MODE_BITS: &[&str] = &[
-    "REAL_AS_FLOAT",
-    "PIPES_AS_CONCAT",
-    "ANSI_QUOTES",
-    "IGNORE_SPACE",
-    "",
-    "ONLY_FULL_GROUP_BY",
-    "NO_UNSIGNED_SUBTRACTION",
-    "NO_DIR_IN_CREATE",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "ANSI",
-    "NO_AUTO_VALUE_ON_ZERO",
-    "NO_BACKSLASH_ESCAPES",
-    "STRICT_TRANS_TABLES",
-    "STRICT_ALL_TABLES",
-    "NO_ZERO_IN_DATE",
-    "NO_ZERO_DATE",
-    "ALLOW_INVALID_DATES",
-    "ERROR_FOR_DIVISION_BY_ZERO",
-    "TRADITIONAL",
-    "",
-    "HIGH_NOT_PRECEDENCE",
-    "NO_ENGINE_SUBSTITUTION",
-    "PAD_CHAR_TO_FULL_LENGTH",
-    "TIME_TRUNCATE_FRACTIONAL",
+/// The bits of the first of [`SQL_MODES`], in their order, where `sql_mode` is a number (`sql_mode_names` of MySQL 8.0).
+const SQL_MODE_BITS: [u32; 21] = [
+    0, 1, 2, 3, 5, 6, 7, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 29, 30, 31, 32,
 ];
 
 /// The words of `sql_mode` that change what statements give and that nothing here would act on: setting one is
@@ -718,14 +685,14 @@ fn switches_text(switches: impl Iterator<Item = (&'static str, bool)>) -> Value<
 
 /// The words of `sql_mode` that a number stands for; `None` where one of its bits means nothing.
 fn sql_modes_of(bits: u64) -> Option<String> {
-    if 1_u64 << SQL_MODE_BITS.len() <= bits {
+    let meant = SQL_MODE_BITS.iter().fold(0, |all, bit| all | 1_u64 << bit);
+    if bits & !meant != 0 {
         return None;
     }
-    let words = SQL_MODE_BITS.iter().enumerate();
-    let words = words.filter(|(bit, _)| (bits >> bit) & 1 == 1);
-    let words: Vec<&str> = words.map(|(_, word)| *word).collect();
-    let all_mean = words.iter().all(|word| !word.is_empty());
-    all_mean.then(|| words.join(","))
+    let words = SQL_MODES.iter().zip(SQL_MODE_BITS);
+    let words = words.filter(|(_, bit)| (bits >> bit) & 1 == 1);
+    let words: Vec<&str> = words.map(|(word, _)| *word).collect();
+    Some(words.join(","))
 }
 
 /// A word and what it stands for: combination modes for several (MySQL manual, "Combination SQL Modes").
