@@ -9,6 +9,7 @@ use libtest_mimic::Trial;
 use crate::broken::stop;
 use crate::client::{Client, Failure};
 use crate::full::{done, fill_with, make_tables, wait_until_written};
+use crate::http::Door;
 use crate::{DATABASE, Ending, READ_ONLY, Rounds, connect, connect_bare, trial};
 
 /// Rows: of a few memtables, as small as they are in these tests.
@@ -24,6 +25,8 @@ const WAITS: &str = "a compaction waits for room on the disk";
 const GOES_ON: &str = "a compaction goes on without room";
 /// How long the log may take to say so.
 const TOLD_MAX: Duration = Duration::from_secs(30);
+/// How long a flush may take that nothing keeps from its end.
+const FLUSHED_MAX: Duration = Duration::from_secs(10);
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// For longer than a compaction has patience nothing is left at all.
 const FULL: Duration = Duration::from_secs(40);
@@ -133,11 +136,26 @@ fn go_on(rounds: &Rounds) -> Result<String, String> {
     ))
 }
 
+/// Until no flush is under way.
+fn until_flushed(door: &Door) -> Result<(), String> {
+    let started = Instant::now();
+    while door.metric("meseta_lsm_sealed_memtables")? != 0.0 {
+        if FLUSHED_MAX < started.elapsed() {
+            return Err(format!("a flush has not ended after {FLUSHED_MAX:?}"));
+        }
+        std::thread::sleep(POLL_INTERVAL);
+    }
+    Ok(())
+}
+
 /// Nobody makes room for longer than a compaction waits where something is left.
 fn outlast(rounds: &Rounds) -> Result<String, String> {
-    let server = rounds.start()?;
+    let door = Door::new()?;
+    let server = rounds.start_at(&door)?;
     let mut client = connect_bare(&server.address)?;
     let gone = make_one_wait(rounds, &mut client)?;
+    // A flush that meets the end of the disk is a failed write, which other trials are about.
+    until_flushed(&door)?;
     let rest = rounds.directory().join("data/lost+found/rest");
     fill_with(&rest, 0)?;
     let until = Instant::now() + FULL;
