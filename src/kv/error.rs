@@ -74,6 +74,11 @@ pub enum Error {
         /// A file that was found there.
         found: String,
     },
+    /// Among the engine's files there is one that is none of them.
+    ForeignFile {
+        /// The file.
+        path: PathBuf,
+    },
     /// The directory was written by another version of the format.
     OtherFormat {
         /// The data directory.
@@ -136,6 +141,7 @@ impl Error {
             | Error::ReadOnly { .. }
             | Error::InUse { .. }
             | Error::ForeignDirectory { .. }
+            | Error::ForeignFile { .. }
             | Error::OtherFormat { .. }
             | Error::Unwritable { .. }
             | Error::NotEmpty { .. }
@@ -156,6 +162,7 @@ impl Error {
             Error::SnapshotTooOld => Code::Deadlock,
             Error::InUse { .. }
             | Error::ForeignDirectory { .. }
+            | Error::ForeignFile { .. }
             | Error::OtherFormat { .. }
             | Error::Unwritable { .. }
             | Error::NoBackup { .. } => Code::CantCreateFile,
@@ -198,6 +205,11 @@ impl fmt::Display for Error {
                 f,
                 "directory {} is not empty and not a data directory of this server: it holds {found}",
                 dir.display()
+            ),
+            Error::ForeignFile { path } => write!(
+                f,
+                "file {} is none of this server's: move it away, since tables alone may be there",
+                path.display()
             ),
             Error::OtherFormat {
                 dir,
@@ -244,6 +256,7 @@ impl From<Error> for error::Error {
             | Error::SnapshotTooOld
             | Error::InUse { .. }
             | Error::ForeignDirectory { .. }
+            | Error::ForeignFile { .. }
             | Error::OtherFormat { .. }
             | Error::Unwritable { .. }
             | Error::NotEmpty { .. }

@@ -202,6 +202,13 @@ pub fn is_data(dir: &Path) -> bool {
     dir.join(VERSION_FILE).is_file()
 }
 
+/// Whether a server keeps its data here, or is to.
+pub(super) fn is_claimed(dir: &Path) -> bool {
+    [VERSION_FILE, LOCK_FILE, RESTORING_FILE]
+        .iter()
+        .any(|name| dir.join(name).is_file())
+}
+
 /// Keeps servers out of a data directory for as long as the file is held.
 ///
 /// # Errors

@@ -32,6 +32,7 @@ mod directory;
 mod estimate;
 mod fault;
 mod files;
+mod foreign;
 mod gone;
 mod journal;
 mod manifest;
@@ -65,6 +66,7 @@ use tokio::sync::{Semaphore, oneshot};
 
 pub use backup::{Backup, Damage, Extent, Progress, Still, Verified, restore, verify};
 pub use directory::is_data as is_data_dir;
+pub use foreign::owner_of;
 pub use options::{Durability, Options};
 
 use self::compaction::Rules;
@@ -153,13 +155,14 @@ impl Lsm {
     ///
     /// # Errors
     ///
-    /// [`Error::InUse`], [`Error::ForeignDirectory`], [`Error::OtherFormat`],
+    /// [`Error::InUse`], [`Error::ForeignDirectory`], [`Error::ForeignFile`], [`Error::OtherFormat`],
     /// [`Error::Unwritable`], [`Error::Corrupt`], [`Error::Io`].
     pub fn open(options: &Options) -> Result<Lsm> {
         told::listen();
         let mut lock = directory::claim(&options.dir)?;
         let engine_dir = lock.engine_dir();
         if lock.was_sealed() {
+            foreign::check(&engine_dir)?;
             damage::check_lists(&engine_dir)?;
         }
         if let Some(cut) = journal::repair(&engine_dir)? {

@@ -324,6 +324,12 @@ SELECT 3;
         }
         std::fs::create_dir(dir.path().join("d.log")).unwrap();
         assert!(slow.open("d.log", SERVER).await.is_err());
+        // Among the engine's files it would keep the next server from its start.
+        std::fs::create_dir(dir.path().join("lsm")).unwrap();
+        std::fs::write(dir.path().join("MESETA"), "").unwrap();
+        let refused = slow.open("lsm/a.log", SERVER).await.unwrap_err();
+        assert!(refused.to_string().contains("lsm/a.log"), "{refused}");
+        assert!(!dir.path().join("lsm/a.log").exists());
         slow.note(entry("SELECT 1", None), Some(("a.cnf", SERVER)));
         slow.settled().await;
         assert_eq!((slow.count(), slow.failures_count()), (1, 1));

@@ -56,7 +56,7 @@ const PART_FILE: &str = "BACKUP.part";
 const HEAD: &str = "Meseta backup\nformat 1\n";
 
 /// The directory of the engine's files, as in a data directory.
-const ENGINE_DIR: &str = "lsm";
+pub(super) const ENGINE_DIR: &str = "lsm";
 
 /// The storage library's trees, below [`ENGINE_DIR`]: its own is `0`.
 const TREES_DIR: &str = "keyspaces";
@@ -86,6 +86,13 @@ pub(super) struct Entry {
     /// Its path below the backup's directory, parted by `/`.
     name: String,
     sum: Sum,
+}
+
+/// Whether this is a backup, or what is there of one.
+pub(super) fn is_any(dir: &Path) -> bool {
+    [BACKUP_FILE, PART_FILE]
+        .iter()
+        .any(|name| dir.join(name).is_file())
 }
 
 /// The id of the data tree's table that is in the file of this name.

@@ -21,7 +21,7 @@ use crate::kv::lsm::rows::RowCache;
 use crate::kv::lsm::snapshot::{Base, LsmSnapshot};
 use crate::kv::lsm::spaces::{self, PREFIX_BYTES};
 use crate::kv::lsm::tree::{self, DATA};
-use crate::kv::lsm::{LIMITS, estimate, fault, gone, journal};
+use crate::kv::lsm::{LIMITS, estimate, fault, foreign, gone, journal, manifest};
 use crate::kv::{
     Answer, Capabilities, Census, CommitError, Engine, Error, Estimate, IsPast, Key, KeyRange,
     Limits, Page, Result, Scan, Snapshot, Space, Spaces, Ts, WriteSet,
@@ -151,6 +151,7 @@ impl Names {
             | Error::SnapshotTooOld
             | Error::InUse { .. }
             | Error::ForeignDirectory { .. }
+            | Error::ForeignFile { .. }
             | Error::OtherFormat { .. }
             | Error::Unwritable { .. }
             | Error::NotEmpty { .. }
@@ -205,13 +206,14 @@ fn open_in(dir: &Path, stand_in: &Path) -> Result<(Database, Keyspace)> {
     let (from, to) = (dir.join(ENGINE_DIR), stand_in.join(ENGINE_DIR));
     copy::make_dirs(&to.join(TREES_DIR))?;
     copy_files(&from, &to)?;
-    for tree in children(&from.join(TREES_DIR))? {
+    for tree in manifest::trees(&from) {
         let to = to
             .join(TREES_DIR)
             .join(tree.file_name().unwrap_or_default());
         copy::make_dirs(&to.join(TABLES_DIR))?;
         copy_files(&tree, &to)?;
-        for table in children(&tree.join(TABLES_DIR))? {
+        let tables = children(&tree.join(TABLES_DIR))?;
+        for table in tables.into_iter().filter(|path| foreign::is_table(path)) {
             let link = to
                 .join(TABLES_DIR)
                 .join(table.file_name().unwrap_or_default());

@@ -480,3 +480,34 @@ async fn a_mark_that_a_restore_has_left_goes() {
         "{refused:?}"
     );
 }
+
+/// Mechanism: the slow query log, or an rsync that was cut off, left a file among the tables. The library called that
+/// damage, and did not say which file.
+#[tokio::test]
+async fn a_file_of_others_among_the_tables_is_told_and_no_damage() {
+    let base = tempfile::tempdir().unwrap();
+    let (data, backup) = (base.path().join("data"), base.path().join("backup"));
+    let engine = engine(&data).await;
+    put(&engine, 1, 1).await;
+    engine.checkpoint(&backup, &Arc::default()).await.unwrap();
+    engine.close().await.unwrap();
+    for dir in [&data, &backup] {
+        let stray = dir.join("lsm/keyspaces/1/tables/.5.aB3xYz");
+        fs::write(&stray, "").unwrap();
+        fs::write(dir.join("lsm/keyspaces/x"), "").unwrap();
+        let found = verify(dir, &go_on).unwrap();
+        assert!(found.damaged.is_empty(), "{:?}", found.damaged);
+        let [note] = found.notes.as_slice() else {
+            panic!("{:?}", found.notes)
+        };
+        assert!(note.contains(".5.aB3xYz"), "{note}");
+        drop(found);
+        let still = Still::open(dir).unwrap();
+        assert_eq!(keys(still.snapshot().as_ref(), SPACE).await.len(), 1);
+    }
+    let refused = Lsm::open(&options(&data)).err();
+    assert!(
+        matches!(&refused, Some(Error::ForeignFile { path }) if path.ends_with(".5.aB3xYz")),
+        "{refused:?}"
+    );
+}

@@ -11,10 +11,10 @@ use std::path::{Path, PathBuf};
 
 use super::tree::Tree;
 use super::{
-    BACKUP_FILE, Backup, ENGINE_DIR, Entry, PART_FILE, Progress, Sum, TABLES_DIR, TREES_DIR, copy,
-    no_backup, reading, table_id,
+    BACKUP_FILE, Backup, ENGINE_DIR, Entry, PART_FILE, Progress, Sum, TABLES_DIR, copy, no_backup,
+    reading, table_id,
 };
-use crate::kv::lsm::{compression, directory, journal};
+use crate::kv::lsm::{compression, directory, foreign, journal, manifest};
 use crate::kv::{Error, Result};
 
 /// What the storage library's file `version` says.
@@ -76,6 +76,7 @@ pub fn verify(dir: &Path, progress: Progress<'_>) -> Result<Verified> {
     } else {
         wanted_of_data(dir, &mut found)?
     };
+    note_foreign(dir, is_backup, &mut found)?;
     let size = |wanted: &Wanted| fs::metadata(&wanted.path).map_or(0, |found| found.len());
     let all = wanted.iter().map(size).sum();
     let done = Cell::new(0);
@@ -107,6 +108,19 @@ impl Verified {
         let what = what.into();
         self.damaged.push(Damage { path, what, table });
     }
+}
+
+/// Others' files are no damage, and not looked at.
+fn note_foreign(dir: &Path, is_backup: bool, found: &mut Verified) -> Result<()> {
+    let what = if is_backup {
+        "it is no part of the backup, and `meseta restore` leaves it out"
+    } else {
+        "it is none of the server's, which does not start until it is moved away"
+    };
+    for path in foreign::among_tables(&dir.join(ENGINE_DIR))? {
+        found.notes.push(format!("{}: {what}", path.display()));
+    }
+    Ok(())
 }
 
 fn is_forbidden(path: &Path) -> bool {
@@ -159,11 +173,8 @@ fn wanted_of_data(dir: &Path, found: &mut Verified) -> Result<Vec<Wanted>> {
             found.add(path, cause.to_string());
         }
     }
-    let trees_dir = engine_dir.join(TREES_DIR);
-    let trees = fs::read_dir(&trees_dir).map_err(|cause| reading(&trees_dir, &cause))?;
     let mut wanted = Vec::new();
-    for entry in trees {
-        let dir = entry.map_err(|cause| reading(&trees_dir, &cause))?.path();
+    for dir in manifest::trees(&engine_dir) {
         found.files += 2;
         match Tree::read(&dir) {
             Ok(tree) => wanted.extend(tree.tables.iter().map(|table| Wanted {

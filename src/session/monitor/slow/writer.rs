@@ -18,6 +18,7 @@ use parking_lot::{Condvar, Mutex};
 use tokio::sync::oneshot;
 
 use super::{Entry, Server, lines};
+use crate::kv::lsm;
 
 /// Entries that wait to be written.
 pub(super) const WAITING_MAX: usize = 1024;
@@ -289,6 +290,12 @@ pub(super) fn open_file(path: &Path) -> io::Result<Sink> {
     // A pipe that nobody reads would take nothing for ever.
     if path.exists() && !path.is_file() {
         let text = format!("{} is no file", path.display());
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
+    }
+    // What the engine finds among its files it takes for one of them.
+    if let Some(owner) = lsm::owner_of(path) {
+        let (path, owner) = (path.display(), owner.display());
+        let text = format!("{path} would lie among the data's files in {owner}");
         return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
     }
     Ok(Box::new(options.open(path)?))
