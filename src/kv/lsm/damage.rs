@@ -11,7 +11,7 @@ use lsm_tree::{AnyTree, Table};
 use xxhash_rust::xxh3::Xxh3;
 
 use super::backup::{TABLES_DIR, Tree};
-use super::{fault, manifest, spaces};
+use super::{fault, foreign, manifest, spaces};
 use crate::kv::{Error, Result, Scan};
 
 /// Files that are read to find the damaged one; a read of one key meets at most a few.
@@ -88,12 +88,13 @@ pub(super) fn at_open(engine_dir: &Path, cause: Error) -> Error {
 }
 
 /// Looks at the lists of a directory that was complete once, and at all of the files that have the names of the
-/// trees: they are small, and the library reads a part of them.
+/// trees: they are small, and the library reads a part of them. What is no file of the trees is no damage, and told.
 ///
 /// # Errors
 ///
-/// [`Error::Corrupt`] names the file; [`Error::Io`].
+/// [`Error::ForeignFile`], [`Error::Corrupt`] name the file; [`Error::Io`].
 pub(super) fn check_lists(engine_dir: &Path) -> Result<()> {
+    foreign::check(engine_dir)?;
     manifest::check(engine_dir)?;
     let files = files_of(&manifest::names_tree(engine_dir));
     match first_damaged(files)? {

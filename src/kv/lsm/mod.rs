@@ -162,7 +162,6 @@ impl Lsm {
         let mut lock = directory::claim(&options.dir)?;
         let engine_dir = lock.engine_dir();
         if lock.was_sealed() {
-            foreign::check(&engine_dir)?;
             damage::check_lists(&engine_dir)?;
         }
         if let Some(cut) = journal::repair(&engine_dir)? {
