@@ -5,7 +5,7 @@
 //!
 //! ```text
 //!   admit   so many bytes at once, and who wants them; 1041 when that would pass the limit
-//!   admits  the same, for who can do without: an operator that spills
+//!   ask     the same, for who can do without or says later that it could not: an operator that spills
 //!   hold    as admit, and counted as long as they are held: for what is filled by and by
 //!   drip    bytes of something that grows slowly; asked for once in a while
 //! ```
@@ -79,6 +79,51 @@ struct Pledges {
     before_bytes: u64,
 }
 
+/// Why bytes were refused, in the numbers that were compared: `bytes` and `counted_bytes` are more than
+/// the limit less what is spared of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shortage {
+    /// What was asked for.
+    bytes: u64,
+    /// What is resident, and what is granted.
+    counted_bytes: u64,
+    /// Of which it is not known how much is resident already: held and pledged.
+    granted_bytes: u64,
+    /// The limit.
+    bytes_max: u64,
+}
+
+impl Shortage {
+    /// Error 1041 of `what`, which wanted the bytes.
+    pub fn error(&self, what: &str) -> Error {
+        let Shortage {
+            bytes,
+            counted_bytes,
+            granted_bytes,
+            bytes_max,
+        } = self;
+        let spare = spare(*bytes_max);
+        let text = format!(
+            "Out of memory: {what} needs {bytes} bytes, the server holds {counted_bytes} with \
+             {granted_bytes} that are granted, the most memory-limit allows is {}: {bytes_max} \
+             less {spare} that are kept for what does not ask",
+            bytes_max - spare
+        );
+        Error::new(Code::OutOfResources, text)
+    }
+
+    /// For tests of who asks.
+    #[cfg(test)]
+    pub(crate) fn of(bytes: usize) -> Shortage {
+        Shortage {
+            bytes: u64::try_from(bytes).unwrap_or(u64::MAX),
+            counted_bytes: 1 << 30,
+            granted_bytes: 1 << 20,
+            bytes_max: 1 << 30,
+        }
+    }
+}
+
 /// Bytes that are counted until this is dropped, because they are filled by and by.
 #[derive(Debug)]
 pub struct Held {
@@ -118,14 +163,14 @@ pub fn refused_count() -> u64 {
 /// # Errors
 /// 1041 when they would pass the limit.
 pub fn admit(what: &str, bytes: usize) -> Result<()> {
-    if PROCESS.admits(bytes) {
-        return Ok(());
-    }
-    Err(refusal(what, bytes))
+    ask(bytes).map_err(|shortage| shortage.error(what))
 }
 
-/// Whether `bytes` may be taken.
-pub fn admits(bytes: usize) -> bool {
+/// Asks for `bytes`; by whom, and whether that is an error, is said by the caller.
+///
+/// # Errors
+/// When they would pass the limit.
+pub fn ask(bytes: usize) -> std::result::Result<(), Shortage> {
     PROCESS.admits(bytes)
 }
 
@@ -134,10 +179,9 @@ pub fn admits(bytes: usize) -> bool {
 /// # Errors
 /// 1041 when they would pass the limit.
 pub fn hold(what: &str, bytes: usize) -> Result<Held> {
-    match PROCESS.holds_at(bytes, epoch()) {
-        Some(bytes) => Ok(Held { bytes }),
-        None => Err(refusal(what, bytes)),
-    }
+    let held = PROCESS.holds_at(bytes, epoch());
+    let bytes = held.map_err(|shortage| shortage.error(what))?;
+    Ok(Held { bytes })
 }
 
 /// Counts `bytes` that `what` has grown by, of many a time.
@@ -145,21 +189,8 @@ pub fn hold(what: &str, bytes: usize) -> Result<Held> {
 /// # Errors
 /// 1041 while the limit is passed.
 pub fn drip(what: &str, bytes: usize) -> Result<()> {
-    if PROCESS.drips(bytes) {
-        return Ok(());
-    }
-    Err(refusal(what, bytes))
-}
-
-/// Why `what` cannot have `bytes`.
-pub fn refusal(what: &str, bytes: usize) -> Error {
-    let resident = resident_of_process().unwrap_or(0);
-    let text = format!(
-        "Out of memory: {what} needs {bytes} bytes, the server holds {resident}, the most \
-         memory-limit allows is {}",
-        bytes_max()
-    );
-    Error::new(Code::OutOfResources, text)
+    let dripped = PROCESS.drips(bytes);
+    dripped.map_err(|shortage| shortage.error(what))
 }
 
 /// Has the allocator give back what was freed a while ago. To be called every second or so.
@@ -192,11 +223,11 @@ impl Ceiling {
         }
     }
 
-    fn admits(&self, bytes: usize) -> bool {
+    fn admits(&self, bytes: usize) -> std::result::Result<(), Shortage> {
         self.admits_at(bytes, epoch())
     }
 
-    fn admits_at(&self, bytes: usize, epoch: u64) -> bool {
+    fn admits_at(&self, bytes: usize, epoch: u64) -> std::result::Result<(), Shortage> {
         self.takes(bytes, epoch, |pledges, bytes| {
             if PLEDGE_BYTES_MIN <= bytes {
                 pledges.now_bytes = pledges.now_bytes.saturating_add(bytes);
@@ -206,45 +237,53 @@ impl Ceiling {
 
     /// As [`Ceiling::admits_at`]; how many are to be taken from `held_bytes` again, where they are counted
     /// until then.
-    fn holds_at(&self, bytes: usize, epoch: u64) -> Option<u64> {
+    fn holds_at(&self, bytes: usize, epoch: u64) -> std::result::Result<u64, Shortage> {
         let mut held = 0;
-        let fits = self.takes(bytes, epoch, |_, bytes| {
+        self.takes(bytes, epoch, |_, bytes| {
             held = bytes;
             self.held_bytes.fetch_add(bytes, Ordering::Relaxed);
-        });
-        fits.then_some(held)
+        })?;
+        Ok(held)
     }
 
-    /// Whether there is room for so many bytes; if so they are counted before somebody else asks.
-    fn takes(&self, bytes: usize, epoch: u64, count: impl FnOnce(&mut Pledges, u64)) -> bool {
+    /// Where there is room for so many bytes they are counted before somebody else asks.
+    fn takes(
+        &self,
+        bytes: usize,
+        epoch: u64,
+        count: impl FnOnce(&mut Pledges, u64),
+    ) -> std::result::Result<(), Shortage> {
         let bytes_max = self.bytes_max.load(Ordering::Relaxed);
         if bytes_max == 0 {
-            return true;
+            return Ok(());
         }
         let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
         let resident = (self.read)().unwrap_or(0);
         let mut pledges = self.pledges.lock();
-        let lately = pledges.at(epoch);
         let held = self.held_bytes.load(Ordering::Relaxed);
-        let sum = resident.saturating_add(held).saturating_add(lately);
-        let fits = sum.saturating_add(bytes) <= bytes_max - spare(bytes_max);
-        if fits {
+        let granted_bytes = held.saturating_add(pledges.at(epoch));
+        let counted_bytes = resident.saturating_add(granted_bytes);
+        if counted_bytes.saturating_add(bytes) <= bytes_max - spare(bytes_max) {
             count(&mut pledges, bytes);
+            return Ok(());
         }
         // Nobody who asks waits for the system's call below.
         drop(pledges);
-        if !fits {
-            self.refused_count.fetch_add(1, Ordering::Relaxed);
-            if self.gave_back_at.swap(epoch, Ordering::Relaxed) != epoch {
-                give_back();
-            }
+        self.refused_count.fetch_add(1, Ordering::Relaxed);
+        if self.gave_back_at.swap(epoch, Ordering::Relaxed) != epoch {
+            give_back();
         }
-        fits
+        Err(Shortage {
+            bytes,
+            counted_bytes,
+            granted_bytes,
+            bytes_max,
+        })
     }
 
-    fn drips(&self, bytes: usize) -> bool {
+    fn drips(&self, bytes: usize) -> std::result::Result<(), Shortage> {
         if self.bytes_max.load(Ordering::Relaxed) == 0 {
-            return true;
+            return Ok(());
         }
         let more = u64::try_from(bytes).unwrap_or(u64::MAX);
         let sum = self
@@ -252,13 +291,11 @@ impl Ceiling {
             .fetch_add(more, Ordering::Relaxed)
             .saturating_add(more);
         if sum < GRAIN_BYTES as u64 {
-            return true;
+            return Ok(());
         }
-        let fits = self.admits(bytes);
-        if fits {
-            self.dripped_bytes.store(0, Ordering::Relaxed);
-        }
-        fits
+        self.admits(bytes)?;
+        self.dripped_bytes.store(0, Ordering::Relaxed);
+        Ok(())
     }
 }
 
@@ -308,35 +345,69 @@ mod tests {
 
     #[test]
     fn without_a_limit_all_is_admitted() {
-        assert!(of(0).admits(usize::MAX));
-        assert!(of(0).drips(usize::MAX));
+        assert!(of(0).admits(usize::MAX).is_ok());
+        assert!(of(0).drips(usize::MAX).is_ok());
     }
 
     #[test]
     fn what_is_resident_and_what_is_pledged_count() {
         let ceiling = of(160 * MIB);
-        let spared = "the last sixteenth is kept free";
-        assert!(!ceiling.admits_at(51 << 20, 7), "{spared}");
-        assert!(ceiling.admits_at(30 << 20, 7));
-        assert!(
-            !ceiling.admits_at(30 << 20, 8),
-            "the first is not touched yet"
-        );
-        assert!(ceiling.admits_at(20 << 20, 8));
-        assert!(!ceiling.admits_at(40 << 20, 9), "nor is the second");
-        assert!(ceiling.admits_at(40 << 20, 10));
+        let admits = |mib: usize, epoch| ceiling.admits_at(mib << 20, epoch).is_ok();
+        assert!(!admits(51, 7), "the last sixteenth is kept free");
+        assert!(admits(30, 7));
+        assert!(!admits(30, 8), "the first is not touched yet");
+        assert!(admits(20, 8));
+        assert!(!admits(40, 9), "nor is the second");
+        assert!(admits(40, 10));
         assert_eq!(ceiling.refused_count.load(Ordering::Relaxed), 3);
     }
 
     #[test]
     fn what_is_held_counts_once_and_until_it_is_let_go() {
         let ceiling = of(160 * MIB);
-        assert_eq!(ceiling.holds_at(30 << 20, 7), Some(30 * MIB));
-        assert!(ceiling.admits_at(20 << 20, 7), "it is held and not pledged");
-        assert!(ceiling.holds_at(30 << 20, 20).is_none());
+        assert_eq!(ceiling.holds_at(30 << 20, 7), Ok(30 * MIB));
+        let admitted = ceiling.admits_at(20 << 20, 7);
+        assert!(admitted.is_ok(), "it is held and not pledged");
+        assert!(ceiling.holds_at(30 << 20, 20).is_err());
         ceiling.held_bytes.fetch_sub(30 * MIB, Ordering::Relaxed);
-        assert!(ceiling.admits_at(40 << 20, 20));
-        assert_eq!(of(0).holds_at(30 << 20, 7), Some(0), "nobody counts");
+        assert!(ceiling.admits_at(40 << 20, 20).is_ok());
+        assert_eq!(of(0).holds_at(30 << 20, 7), Ok(0), "nobody counts");
+    }
+
+    /// The numbers of a refusal: needed, held, of that granted, the most, the limit, what is kept.
+    fn numbers_of(shortage: Shortage) -> [u64; 6] {
+        let error = shortage.error("a sort");
+        assert_eq!(error.code(), Code::OutOfResources);
+        let head = "Out of memory: a sort needs ";
+        assert!(error.message().starts_with(head), "{error}");
+        let words = error.message().split(|c: char| !c.is_ascii_digit());
+        let numbers: Vec<u64> = words.filter_map(|word| word.parse().ok()).collect();
+        numbers.try_into().unwrap()
+    }
+
+    /// Mechanism: the text told what was resident when it was made and the whole limit, which need not even
+    /// be passed by what was asked for.
+    #[test]
+    fn the_numbers_of_a_refusal_add_up() {
+        // Refused because of what is kept: 151 MiB are below the limit.
+        let ceiling = of(160 * MIB);
+        let kept = numbers_of(ceiling.admits_at(51 << 20, 7).unwrap_err());
+        assert_eq!(kept, [51, 100, 0, 150, 160, 10].map(|mib| mib * MIB));
+        // Refused because of what is granted, pledged and held, and not resident.
+        ceiling.admits_at(20 << 20, 7).unwrap();
+        ceiling.holds_at(10 << 20, 7).unwrap();
+        let refused = [
+            ceiling.admits_at(30 << 20, 7).unwrap_err(),
+            ceiling.holds_at(30 << 20, 7).unwrap_err(),
+        ];
+        for granted in refused.map(numbers_of) {
+            assert_eq!(granted, [30, 130, 30, 150, 160, 10].map(|mib| mib * MIB));
+        }
+        let dripped = of(MIB).drips(GRAIN_BYTES).unwrap_err();
+        for shortage in [refused[0], refused[1], dripped] {
+            let [needs, holds, granted, most, limit, kept] = numbers_of(shortage);
+            assert!(most < holds + needs && granted <= holds && most == limit - kept);
+        }
     }
 
     #[test]
@@ -357,12 +428,12 @@ mod tests {
     fn drips_are_asked_for_together() {
         let ceiling = of(MIB);
         for _ in 0..3 {
-            assert!(ceiling.drips(GRAIN_BYTES / 4));
+            assert!(ceiling.drips(GRAIN_BYTES / 4).is_ok());
         }
-        assert!(!ceiling.drips(GRAIN_BYTES / 4));
-        assert!(!ceiling.drips(1), "while the limit is passed");
+        assert!(ceiling.drips(GRAIN_BYTES / 4).is_err());
+        assert!(ceiling.drips(1).is_err(), "while the limit is passed");
         ceiling.bytes_max.store(200 * MIB, Ordering::Relaxed);
-        assert!(ceiling.drips(1));
+        assert!(ceiling.drips(1).is_ok());
     }
 
     #[test]

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::spill::Disk;
-use crate::ceiling;
+use crate::ceiling::{self, Shortage};
 use crate::error::{Code, Error, Result};
 
 /// Bytes that every operator has beside the pools, unless the statement's limit is less.
@@ -125,16 +125,21 @@ impl Memory {
         if !self.statement.try_take(bytes) {
             return Err(Short::Statement);
         }
-        let short = match self.server.try_take(bytes) {
-            true if ceiling::admits(bytes) => return Ok(()),
-            true => {
-                self.server.give_back(bytes);
-                Short::Process
-            }
-            false => Short::Server,
-        };
-        self.statement.give_back(bytes);
-        Err(short)
+        let taken = self.take_from_server(bytes);
+        if taken.is_err() {
+            self.statement.give_back(bytes);
+        }
+        taken
+    }
+
+    fn take_from_server(&self, bytes: usize) -> std::result::Result<(), Short> {
+        if !self.server.try_take(bytes) {
+            return Err(Short::Server);
+        }
+        ceiling::ask(bytes).map_err(|shortage| {
+            self.server.give_back(bytes);
+            Short::Process(shortage)
+        })
     }
 
     /// Whether the operators hold more than half of what the statement may have.
@@ -163,7 +168,7 @@ enum Short {
     Statement,
     Server,
     /// What the process may have.
-    Process,
+    Process(Shortage),
 }
 
 impl Budget {
@@ -220,7 +225,7 @@ impl Budget {
                 Err(now) => self.short = now,
             }
             // A little less is no help to the process, and there may be no less.
-            if chunk == missing || self.short == Short::Process {
+            if chunk == missing || matches!(self.short, Short::Process(_)) {
                 break;
             }
         }
@@ -231,7 +236,11 @@ impl Budget {
     pub fn refusal(&self, operator: &str, bytes: usize) -> Error {
         let needed = self.used_bytes.saturating_add(bytes);
         let text = match self.short {
-            Short::Process => return ceiling::refusal(operator, needed),
+            // What it has is in what the server holds: only what was asked for comes on top.
+            Short::Process(shortage) => {
+                let who = format!("{operator}, which has {} bytes,", self.used_bytes);
+                return shortage.error(&who);
+            }
             Short::Server => format!(
                 "{operator} needs {needed} bytes of memory, and all statements together hold the \
                  most query-memory-total allows ({})",
@@ -311,5 +320,20 @@ mod tests {
         join.take(FREE_BYTES + 4 * CHUNK_BYTES).unwrap();
         drop((sort, group, join));
         assert_eq!(server.taken_bytes(), 0);
+    }
+    /// Mechanism: the text told all that an operator would have had, where what it had was among what the server
+    /// held.
+    #[test]
+    fn what_the_process_refuses_is_told_as_it_was_asked_for() {
+        let mut sort = Memory::alone(1 << 30).budget("sort");
+        sort.take(3 * CHUNK_BYTES).unwrap();
+        let shortage = Shortage::of(CHUNK_BYTES);
+        sort.short = Short::Process(shortage);
+        let error = sort.refusal("sort", 100);
+        assert_eq!(
+            error.message(),
+            shortage.error("sort, which has 786432 bytes,").message()
+        );
+        assert_eq!(error.code(), Code::OutOfResources);
     }
 }

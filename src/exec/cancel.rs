@@ -4,8 +4,10 @@
 //! set it from any task; the statement calls [`CancelToken::check`] once per page and
 //! [`CancelToken::check_row`] once per row, because a row can be dear, and awaits
 //! [`CancelToken::stopped`] beside anything that may wait long (a row lock, a client that does not
-//! read). Nothing is aborted from outside: a commit that has begun ends.
+//! read). What it waits for it tells by [`CancelToken::waits`]. Nothing is aborted from outside: a commit
+//! that has begun ends.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::task::{Context, Poll, Waker};
@@ -14,6 +16,7 @@ use std::time::{Duration, Instant};
 use parking_lot::{Condvar, Mutex};
 use tokio::sync::Notify;
 
+use super::waits::{Place, Told, Waits};
 use crate::error::{Code, Error, Result};
 
 /// Why to stop, mildest first: a milder reason never replaces a graver one.
@@ -88,7 +91,7 @@ const NO_DEADLINE: u64 = u64::MAX;
 const CLOCK_ROWS: usize = 64;
 
 /// Tells the statements of one connection to stop; and, since whatever reads has it, counts what they
-/// read and how long they wait.
+/// read and how long they wait, and tells what for.
 pub struct CancelToken {
     /// A [`Stop`] as its number; 0 while there is none.
     stop: AtomicU8,
@@ -105,6 +108,8 @@ pub struct CancelToken {
     rows_read: AtomicU64,
     /// Nanoseconds that they have waited for row locks.
     lock_nanos: AtomicU64,
+    /// What the running one waits for.
+    waits: Place,
 }
 
 impl Default for CancelToken {
@@ -119,6 +124,7 @@ impl Default for CancelToken {
             pausing: Mutex::new(()),
             rows_read: AtomicU64::new(0),
             lock_nanos: AtomicU64::new(0),
+            waits: Place::default(),
         }
     }
 }
@@ -187,6 +193,16 @@ impl CancelToken {
     /// How long the statements of this connection have waited for row locks.
     pub fn lock_nanos(&self) -> u64 {
         self.lock_nanos.load(Ordering::Relaxed)
+    }
+
+    /// The running statement waits, until what this gives is dropped.
+    pub fn waits(&self, waits: Waits) -> Told<'_> {
+        self.waits.tell(waits)
+    }
+
+    /// What the running statement waits for, for people; `None` when it is busy.
+    pub fn waiting_state(&self) -> Option<Cow<'static, str>> {
+        self.waits.told().map(|waits| waits.state())
     }
 
     /// The running statement may take this long from now on (`max_execution_time`).

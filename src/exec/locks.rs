@@ -9,7 +9,7 @@ use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
@@ -17,6 +17,7 @@ use tokio::sync::oneshot;
 
 use super::cancel::CancelToken;
 use super::elsewhere;
+use super::waits::{Holder, Waits};
 use crate::ceiling;
 use crate::error::{Code, Error, Result};
 use crate::kv::{Key, Space};
@@ -33,9 +34,14 @@ const LOCKS_ASKED_FOR: usize = 1024;
 /// About what a lock takes in the table and in the list of its owner, of a short key.
 const LOCK_BYTES: usize = 192;
 
-/// A transaction or statement that can hold locks.
+/// A transaction or statement that can hold locks. A connection has one at a time, or two for a moment, so that
+/// its `turn` may begin anew after 2^32.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Owner(u64);
+pub struct Owner {
+    /// Whom others wait for, as SHOW PROCESSLIST numbers it; 0 for none.
+    connection_id: u32,
+    turn: u32,
+}
 
 type RowKey = (Space, Key);
 
@@ -43,7 +49,16 @@ type RowKey = (Space, Key);
 #[derive(Debug)]
 struct Lock {
     owner: Owner,
-    queue: VecDeque<(Owner, oneshot::Sender<()>)>,
+    queue: VecDeque<Request>,
+}
+
+/// Somebody in the queue of a lock.
+#[derive(Debug)]
+struct Request {
+    owner: Owner,
+    grant: oneshot::Sender<()>,
+    /// Tells who has the lock.
+    holder: Holder,
 }
 
 /// The lock table of the server.
@@ -53,7 +68,7 @@ pub struct Locks {
     hasher: RandomState,
     /// Whom each waiting owner waits for: the graph in which a cycle is a deadlock.
     waits: Mutex<HashMap<Owner, Owner>>,
-    next_owner: AtomicU64,
+    next_turn: AtomicU32,
     locked_count: AtomicUsize,
 }
 
@@ -63,7 +78,7 @@ impl Default for Locks {
             shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
             hasher: RandomState::new(),
             waits: Mutex::default(),
-            next_owner: AtomicU64::new(1),
+            next_turn: AtomicU32::new(0),
             locked_count: AtomicUsize::new(0),
         }
     }
@@ -90,13 +105,16 @@ pub struct Wait<'a> {
 enum Asked {
     Granted,
     HeldAlready,
-    Queued(oneshot::Receiver<()>),
+    Queued(oneshot::Receiver<()>, Holder),
 }
 
 impl Locks {
-    /// A new owner without locks.
-    pub fn owner(self: &Arc<Locks>) -> Held {
-        let owner = Owner(self.next_owner.fetch_add(1, Ordering::Relaxed));
+    /// A new owner without locks, of a connection.
+    pub fn owner(self: &Arc<Locks>, connection_id: u32) -> Held {
+        let owner = Owner {
+            connection_id,
+            turn: self.next_turn.fetch_add(1, Ordering::Relaxed),
+        };
         Held {
             locks: Arc::clone(self),
             owner,
@@ -137,10 +155,16 @@ impl Locks {
             }
             Entry::Occupied(occupied) if occupied.get().owner == owner => Ok(Asked::HeldAlready),
             Entry::Occupied(mut occupied) => {
-                self.wait_for(owner, occupied.get().owner)?;
+                let lock = occupied.get_mut();
+                self.wait_for(owner, lock.owner)?;
+                let holder = Holder::new(lock.owner.connection_id);
                 let (grant, granted) = oneshot::channel();
-                occupied.get_mut().queue.push_back((owner, grant));
-                Ok(Asked::Queued(granted))
+                lock.queue.push_back(Request {
+                    owner,
+                    grant,
+                    holder: holder.clone(),
+                });
+                Ok(Asked::Queued(granted, holder))
             }
         }
     }
@@ -167,7 +191,10 @@ impl Locks {
         let Some(lock) = shard.get_mut(row) else {
             return;
         };
-        while let Some((next, grant)) = lock.queue.pop_front() {
+        while let Some(Request {
+            owner: next, grant, ..
+        }) = lock.queue.pop_front()
+        {
             let mut waits = self.waits.lock();
             // Whose wait for this row has ended may wait for another one by now: that edge stays.
             if grant.send(()).is_err() {
@@ -175,8 +202,11 @@ impl Locks {
             }
             waits.remove(&next);
             lock.owner = next;
-            let waiting = lock.queue.iter().filter(|(_, grant)| !grant.is_closed());
-            waits.extend(waiting.map(|(waiter, _)| (*waiter, next)));
+            let queue = lock.queue.iter();
+            for waiting in queue.filter(|request| !request.grant.is_closed()) {
+                waits.insert(waiting.owner, next);
+                waiting.holder.set(next.connection_id);
+            }
             return;
         }
         shard.remove(row);
@@ -216,13 +246,18 @@ impl Held {
         match self.locks.ask(self.owner, &row)? {
             Asked::HeldAlready => return Ok(()),
             Asked::Granted => {}
-            Asked::Queued(granted) => self.wait(granted, wait).await?,
+            Asked::Queued(granted, holder) => self.wait((granted, holder), wait).await?,
         }
         self.rows.push(row);
         Ok(())
     }
 
-    async fn wait(&self, mut granted: oneshot::Receiver<()>, wait: Wait<'_>) -> Result<()> {
+    async fn wait(
+        &self,
+        (mut granted, holder): (oneshot::Receiver<()>, Holder),
+        wait: Wait<'_>,
+    ) -> Result<()> {
+        let _told = wait.cancel.waits(Waits::RowLock(holder));
         let _waiting = Waiting {
             locks: &self.locks,
             owner: self.owner,
@@ -250,9 +285,9 @@ impl Held {
         }
     }
 
-    /// A new owner in the same table, without locks.
+    /// A new owner in the same table, of the same connection, without locks.
     pub fn another(&self) -> Held {
-        self.locks.owner()
+        self.locks.owner(self.owner.connection_id)
     }
 
     /// Whether nobody holds any lock.
@@ -283,6 +318,7 @@ impl Drop for Held {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::exec::cancel::Stop;
 
     const T: Space = Space(1);
 
@@ -302,7 +338,7 @@ mod tests {
     #[tokio::test]
     async fn a_held_row_times_out_and_a_free_one_does_not() {
         let locks = locks();
-        let (mut one, mut two) = (locks.owner(), locks.owner());
+        let [mut one, mut two] = [1, 2].map(|id| locks.owner(id));
         one.lock(T, b"a", wait(20)).await.unwrap();
         one.lock(T, b"a", wait(20)).await.unwrap();
         two.lock(T, b"b", wait(20)).await.unwrap();
@@ -319,7 +355,7 @@ mod tests {
     #[tokio::test]
     async fn a_circle_of_waits_is_a_deadlock_and_the_other_side_goes_on() {
         let locks = locks();
-        let (mut one, mut two) = (locks.owner(), locks.owner());
+        let [mut one, mut two] = [1, 2].map(|id| locks.owner(id));
         one.lock(T, b"a", wait(20_000)).await.unwrap();
         two.lock(T, b"b", wait(20_000)).await.unwrap();
         let waiter =
@@ -341,7 +377,7 @@ mod tests {
     #[tokio::test]
     async fn who_waits_for_another_row_by_now_is_still_in_the_graph() {
         let locks = locks();
-        let (mut one, mut two, mut three) = (locks.owner(), locks.owner(), locks.owner());
+        let [mut one, mut two, mut three] = [1, 2, 3].map(|id| locks.owner(id));
         one.lock(T, b"a", wait(20_000)).await.unwrap();
         two.lock(T, b"b", wait(20_000)).await.unwrap();
         three.lock(T, b"c", wait(20_000)).await.unwrap();
@@ -364,7 +400,7 @@ mod tests {
     #[tokio::test]
     async fn a_waiter_that_went_away_is_passed_over() {
         let locks = locks();
-        let (mut one, mut two, mut three) = (locks.owner(), locks.owner(), locks.owner());
+        let [mut one, mut two, mut three] = [1, 2, 3].map(|id| locks.owner(id));
         one.lock(T, b"a", wait(20_000)).await.unwrap();
         assert!(two.lock(T, b"a", wait(20)).await.is_err());
         let waiter =
@@ -375,5 +411,69 @@ mod tests {
         drop(one);
         drop(waiter.await.unwrap().unwrap());
         assert!(locks.is_idle());
+    }
+
+    fn leaked() -> &'static CancelToken {
+        Box::leak(Box::default())
+    }
+
+    /// Waits until `cancel` tells `state`.
+    async fn tells(cancel: &CancelToken, state: &str) {
+        while cancel.waiting_state().as_deref() != Some(state) {
+            tokio::task::yield_now().await;
+        }
+    }
+
+    #[tokio::test]
+    async fn who_waits_tells_for_whom_until_the_wait_ends() {
+        let timeout = Duration::from_secs(20);
+        let locks = locks();
+        let [mut one, two, three, unknown] = [7, 8, 9, 0].map(|id| locks.owner(id));
+        one.lock(T, b"a", wait(20)).await.unwrap();
+        let mut waiters = Vec::new();
+        for mut held in [two, three, unknown] {
+            let cancel = leaked();
+            let wait = Wait { timeout, cancel };
+            let waiter = async move { held.lock(T, b"a", wait).await.map(|()| held) };
+            waiters.push((cancel, tokio::spawn(waiter)));
+            tells(cancel, "Waiting for row lock held by connection 7").await;
+        }
+        let [second, third, last] = <[_; 3]>::try_from(waiters).unwrap();
+        drop(one);
+        let second_held = second.1.await.unwrap().unwrap();
+        assert_eq!(second.0.waiting_state(), None);
+        for (cancel, _) in [&third, &last] {
+            let state = cancel.waiting_state();
+            assert_eq!(
+                state.as_deref(),
+                Some("Waiting for row lock held by connection 8")
+            );
+        }
+        third.0.stop(Stop::Query);
+        third.1.await.unwrap().unwrap_err();
+        assert_eq!(third.0.waiting_state(), None);
+        drop(second_held);
+        let mut last_held = last.1.await.unwrap().unwrap();
+        assert_eq!(last.0.waiting_state(), None);
+
+        // A timeout, of one that waits for nobody it knows; then a circle.
+        let mut two = locks.owner(8);
+        two.lock(T, b"b", wait(20)).await.unwrap();
+        let (cancel, timeout) = (leaked(), Duration::from_secs(1));
+        let timed = tokio::spawn(async move {
+            let failed = two.lock(T, b"a", Wait { timeout, cancel }).await;
+            (two, failed.unwrap_err().code())
+        });
+        tells(cancel, "Waiting for row lock").await;
+        let circle = leaked();
+        let wait = Wait {
+            timeout,
+            cancel: circle,
+        };
+        let failed = last_held.lock(T, b"b", wait).await.unwrap_err();
+        assert_eq!(failed.code(), Code::Deadlock);
+        assert_eq!(circle.waiting_state(), None);
+        assert_eq!(timed.await.unwrap().1, Code::LockWaitTimeout);
+        assert_eq!(cancel.waiting_state(), None);
     }
 }

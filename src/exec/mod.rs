@@ -52,6 +52,7 @@ pub mod transaction;
 pub mod tuple;
 pub mod uses;
 pub mod view;
+pub mod waits;
 pub mod why;
 pub mod window;
 mod woven;

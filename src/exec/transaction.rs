@@ -21,7 +21,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::cancel::CancelToken;
-use super::locks::{Held, Locks, Wait};
+use super::locks::{Held, Wait};
 use super::view::View;
 use crate::catalog::{Catalog, Definitions, Table, wide};
 use crate::ceiling;
@@ -130,18 +130,19 @@ pub struct Transaction {
 }
 
 impl Transaction {
-    /// A transaction that has seen and done nothing.
+    /// A transaction that has seen and done nothing, and locks rows for the owner of `locks`.
     pub fn new(
         engine: Arc<dyn Engine>,
         catalog: Arc<Catalog>,
-        (locks, lock_timeout): (&Arc<Locks>, Duration),
+        locks: Held,
+        lock_timeout: Duration,
     ) -> Transaction {
         Transaction {
             engine,
             catalog,
             tables: Vec::new(),
             snapshot_version: 0,
-            locks: locks.owner(),
+            locks,
             lock_timeout,
             snapshot: None,
             had_snapshot: false,

@@ -11,7 +11,7 @@ mod copied;
 use std::ops::Range;
 
 use super::wire;
-use crate::ceiling::{self, GRAIN_BYTES};
+use crate::ceiling::{self, GRAIN_BYTES, Shortage};
 use crate::error::Error;
 pub use copied::CopiedPackets;
 
@@ -58,8 +58,8 @@ enum Place {
 enum Skip {
     /// It is longer than the limit.
     TooLong,
-    /// There is no memory for so many bytes of it.
-    NoMemory(usize),
+    /// There is no memory for more of it.
+    NoMemory(Shortage),
 }
 
 /// Why the stream cannot be understood any more; the connection ends.
@@ -73,6 +73,8 @@ pub enum Desync {
     NotCompressed,
 }
 
+type Admits = fn(usize) -> Result<(), Shortage>;
+
 /// Cuts a stream of bytes into packets.
 #[derive(Debug)]
 pub struct PacketReader {
@@ -85,8 +87,8 @@ pub struct PacketReader {
     packet_bytes_max: usize,
     /// Whether sequence numbers are looked at.
     is_numbered: bool,
-    /// Whether the process has memory for so many bytes.
-    admits: fn(usize) -> bool,
+    /// Asks whether the process has memory for so many bytes.
+    admits: Admits,
 }
 
 /// A packet longer than [`INLINE_BYTES_MAX`] on its way in.
@@ -115,13 +117,13 @@ impl PacketReader {
             gathered: Vec::new(),
             packet_bytes_max,
             is_numbered: true,
-            admits: ceiling::admits,
+            admits: ceiling::ask,
         }
     }
 
     /// The same, told by another whether there is memory.
     #[cfg(test)]
-    pub(crate) fn admitted_by(self, admits: fn(usize) -> bool) -> PacketReader {
+    pub(crate) fn admitted_by(self, admits: Admits) -> PacketReader {
         PacketReader { admits, ..self }
     }
 
@@ -253,8 +255,8 @@ impl PacketReader {
     /// Why a packet was skipped for want of memory; `None` when it was too long.
     pub fn want_of_memory(&self, packet: &Packet) -> Option<Error> {
         match packet.place {
-            Place::Skipped(Skip::NoMemory(bytes)) => {
-                Some(ceiling::refusal("a packet from the client", bytes))
+            Place::Skipped(Skip::NoMemory(shortage)) => {
+                Some(shortage.error("a packet from the client"))
             }
             Place::Inline(_) | Place::Gathered | Place::Skipped(Skip::TooLong) => None,
         }
@@ -301,13 +303,13 @@ impl Gathering {
     }
 
     /// Takes what belongs to the current part from the front of `unread`; says how much.
-    fn take(&mut self, unread: &[u8], admits: fn(usize) -> bool) -> usize {
+    fn take(&mut self, unread: &[u8], admits: Admits) -> usize {
         let count = self.part_bytes_left.min(unread.len());
         let wanted_bytes = self.payload.len() + count;
         if self.skip.is_none() && self.asked_bytes < wanted_bytes {
             self.asked_bytes = wanted_bytes.saturating_add(GRAIN_BYTES);
-            if !admits(GRAIN_BYTES) {
-                self.give_up(Skip::NoMemory(wanted_bytes));
+            if let Err(shortage) = admits(GRAIN_BYTES) {
+                self.give_up(Skip::NoMemory(shortage));
             }
         }
         let kept = match self.skip {

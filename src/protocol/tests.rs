@@ -15,6 +15,7 @@ use super::parameters::{Layout, Parameters};
 use super::reply::{self, Outcome};
 use super::row::RowEncoder;
 use super::{fuzz, wire};
+use crate::ceiling::{GRAIN_BYTES, Shortage};
 use crate::error::{Code, Error, Result};
 use crate::types::column_type::{IntWidth, LobSize};
 use crate::types::temporal::zone::Zone;
@@ -665,7 +666,7 @@ fn packets_without_memory_are_skipped_too() {
         writer.packet(|out| out.extend((0..bytes).map(|n| u8::try_from(n % 251).unwrap())));
         writer.set_sequence(0);
         writer.packet(|out| out.push(9));
-        let mut reader = PacketReader::new(64 << 20).admitted_by(|_| false);
+        let mut reader = PacketReader::new(64 << 20).admitted_by(|bytes| Err(Shortage::of(bytes)));
         let mut packet = None;
         for piece in writer.bytes().chunks(4096) {
             feed(&mut reader, piece);
@@ -675,6 +676,8 @@ fn packets_without_memory_are_skipped_too() {
         assert_eq!(reader.payload(&packet), None);
         assert_eq!(reader.head(&packet), [0, 1, 2, 3, 4, 5, 6]);
         let refusal = reader.want_of_memory(&packet).unwrap();
+        let asked = Shortage::of(GRAIN_BYTES).error("a packet from the client");
+        assert_eq!(refusal.message(), asked.message());
         assert_eq!(refusal.code(), Code::OutOfResources);
         let packet = reader.next(0).unwrap().unwrap();
         assert_eq!(reader.payload(&packet), Some(&[9][..]));

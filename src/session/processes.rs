@@ -312,6 +312,7 @@ impl Process {
     fn row(&self, now_ms: u64) -> ProcessRow {
         let doing = self.doing.lock();
         let age_ms = now_ms.saturating_sub(self.since_ms.load(Ordering::Relaxed));
+        let waiting = self.cancel.waiting_state();
         ProcessRow {
             id: self.id,
             user: doing.user.clone(),
@@ -319,7 +320,7 @@ impl Process {
             database: doing.database.clone(),
             command: doing.command,
             seconds: age_ms / 1000,
-            state: doing.state.clone(),
+            state: waiting.unwrap_or_else(|| doing.state.clone()),
             text: doing.is_running.then(|| secrets::hidden(&doing.text)),
         }
     }

@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 
 use super::state::State;
 use crate::error::Result;
-use crate::sql::context::{Loaded, SessionFacts};
+use crate::sql::context::{Loaded, Pause, SessionFacts};
 use crate::sql::expr::VariableScope;
 use crate::sql::functions::lock::NamedLocks;
 use crate::sql::functions::random::Sequences;
@@ -101,7 +101,7 @@ impl SessionFacts for Rehearsal {
         self.state.version()
     }
 
-    fn pause(&self, _: Duration) -> Result<bool> {
+    fn pause(&self, _: Duration, _: Pause) -> Result<bool> {
         Ok(false)
     }
 

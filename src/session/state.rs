@@ -15,8 +15,9 @@ use crate::accounts::{AccountName, Privilege, Rights};
 use crate::ceiling;
 use crate::error::{Code, Error, Result};
 use crate::exec::cancel::CancelToken;
+use crate::exec::waits::Waits;
 use crate::protocol::compression::Algorithm;
-use crate::sql::context::{Loaded, SessionFacts};
+use crate::sql::context::{Loaded, Pause, SessionFacts};
 use crate::sql::expr::VariableScope;
 use crate::sql::functions::ASKED_BYTES_MIN;
 use crate::sql::functions::lock::NamedLocks;
@@ -446,7 +447,11 @@ impl SessionFacts for State {
         super::VERSION
     }
 
-    fn pause(&self, duration: Duration) -> Result<bool> {
+    fn pause(&self, duration: Duration, pause: Pause) -> Result<bool> {
+        let _told = self.cancel.waits(match pause {
+            Pause::Sleep => Waits::Sleep,
+            Pause::NamedLock => Waits::NamedLock,
+        });
         let is_interrupted = blocking(|| self.cancel.pause(duration));
         match self.cancel.ends_connection() {
             Some(stop) if is_interrupted => Err(stop.error()),

@@ -25,7 +25,8 @@ impl Session {
         Transaction::new(
             Arc::clone(&shared.engine),
             Arc::clone(&shared.catalog),
-            (&shared.locks, self.settings.lock_timeout),
+            shared.locks.owner(self.client.connection_id),
+            self.settings.lock_timeout,
         )
     }
 

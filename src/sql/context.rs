@@ -61,12 +61,12 @@ pub trait SessionFacts: Send + Sync {
     fn found_rows(&self) -> u64;
     /// `VERSION()`.
     fn version(&self) -> &'static str;
-    /// `SLEEP()`: waits, without keeping others from running; whether it was ended early because
-    /// the statement is to stop. Without a session nothing is waited for.
+    /// Waits, without keeping others from running, and tells others what for; whether it was ended early
+    /// because the statement is to stop. Without a session nothing is waited for.
     ///
     /// # Errors
     /// When the whole connection is to end: 1927 and its like.
-    fn pause(&self, _duration: Duration) -> Result<bool> {
+    fn pause(&self, _duration: Duration, _pause: Pause) -> Result<bool> {
         Ok(false)
     }
     /// `LAST_INSERT_ID(n)`: what `LAST_INSERT_ID()` gives from now on.
@@ -95,6 +95,15 @@ pub trait SessionFacts: Send + Sync {
     fn check_stop(&self) -> Result<()> {
         Ok(())
     }
+}
+
+/// What an evaluation waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pause {
+    /// `SLEEP()`.
+    Sleep,
+    /// `GET_LOCK()`.
+    NamedLock,
 }
 
 /// What came of reading a file.

@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use super::*;
+use crate::exec::locks::Locks;
 use crate::kv::memory::Memory;
 use crate::kv::{Key, WriteSet};
 
@@ -16,8 +17,13 @@ async fn begun() -> (Arc<dyn Engine>, Arc<Catalog>, Arc<Locks>) {
 }
 
 fn transaction(of: &(Arc<dyn Engine>, Arc<Catalog>, Arc<Locks>)) -> Transaction {
-    let locks = (&of.2, Duration::from_secs(1));
-    Transaction::new(Arc::clone(&of.0), Arc::clone(&of.1), locks)
+    let locks = of.2.owner(0);
+    Transaction::new(
+        Arc::clone(&of.0),
+        Arc::clone(&of.1),
+        locks,
+        Duration::from_secs(1),
+    )
 }
 
 fn put(key: &str, value: &str, by: Option<i64>) -> StatementWrites {

@@ -91,8 +91,10 @@ async fn how_long_a_lock_is_waited_for_is_said_at_any_time() {
     for client in [&mut holder, &mut waiter] {
         client.done("USE `default`").await;
     }
-    holder.done("CREATE TABLE t (id INT PRIMARY KEY)").await;
-    holder.done("INSERT INTO t VALUES (1)").await;
+    holder
+        .done("CREATE TABLE t (id INT PRIMARY KEY, n INT)")
+        .await;
+    holder.done("INSERT INTO t VALUES (1, 1)").await;
     holder.done("BEGIN").await;
     holder.done("DELETE FROM t WHERE id = 1").await;
     waiter.done("BEGIN").await;
@@ -185,5 +187,71 @@ async fn statements_in_autocommit_that_lock_in_different_orders_all_succeed() {
     }
     reader.query("SELECT n FROM cc WHERE id = 1").await;
     assert_eq!(reader.packets(5).await[3], "\\x03600");
+    server.stop().await;
+}
+
+impl Running {
+    /// The state of the connection of this number as SHOW PROCESSLIST tells it, once it is none of those that last no
+    /// time.
+    async fn waits_as(&self, id: u32) -> String {
+        let begun = std::time::Instant::now();
+        loop {
+            let rows = self.shared.processes().list();
+            let row = rows.iter().find(|row| row.id == id).unwrap();
+            if row.command == "Query" && row.state != "executing" {
+                return row.state.clone().into_owned();
+            }
+            assert!(begun.elapsed() < Duration::from_secs(20), "{row:?}");
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    }
+
+    fn newest(&self) -> u32 {
+        self.shared.processes().list().last().unwrap().id
+    }
+}
+
+/// Mechanism: whoever waited was `executing`, as one that keeps a core busy, and of 1205 nobody could tell whom to
+/// kill.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_waits_tells_what_for_and_what_it_does_then() {
+    let server = Running::start("secret", 100).await;
+    let mut holder = Client::root(server.address, FLAGS).await;
+    let holder_id = server.newest();
+    let mut waiter = Client::root(server.address, FLAGS).await;
+    let id = server.newest();
+    let mut killer = Client::root(server.address, FLAGS).await;
+    holder.done("USE `default`").await;
+    holder
+        .done("CREATE TABLE t (id INT PRIMARY KEY, n INT)")
+        .await;
+    holder.done("INSERT INTO t VALUES (1, 1)").await;
+    holder.done("BEGIN").await;
+    holder.done("DELETE FROM t WHERE id = 1").await;
+    holder.query("SELECT GET_LOCK('a', 0)").await;
+    holder.packets(5).await;
+    let row_lock = format!("Waiting for row lock held by connection {holder_id}");
+    let again = "INSERT INTO `default`.t VALUES (1, 1) ON DUPLICATE KEY UPDATE n = 2";
+    let count = "SELECT COUNT(*) FROM information_schema.PROCESSLIST \
+                 WHERE STATE LIKE 'User%' OR STATE LIKE '%row lock%'";
+    for (sql, state) in [
+        ("DELETE FROM `default`.t WHERE id = 1", row_lock.as_str()),
+        (again, row_lock.as_str()),
+        ("DO SLEEP(100)", "User sleep"),
+        ("DO GET_LOCK('a', 100)", "User lock"),
+    ] {
+        waiter.query(sql).await;
+        assert_eq!(server.waits_as(id).await, state, "{sql}");
+        // A lock of GET_LOCK is looked for now and then, and one that looks does not wait.
+        if state != "User lock" {
+            killer.query(count).await;
+            assert_eq!(killer.packets(5).await[3], "\\x011", "{sql}");
+        }
+        killer.done(&format!("KILL QUERY {id}")).await;
+        // OK or ERR, whatever is sent before it.
+        while !matches!(waiter.receive().await.first(), Some(0 | 0xFF)) {}
+        killer.query(count).await;
+        assert_eq!(killer.packets(5).await[3], "\\x010", "{sql}");
+    }
     server.stop().await;
 }

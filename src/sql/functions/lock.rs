@@ -15,6 +15,7 @@ use super::pause::WAIT_BYTES;
 use super::{Call, result};
 use crate::ceiling;
 use crate::error::{Code, Error, Result};
+use crate::sql::context::Pause;
 use crate::types::Value;
 
 functions! {
@@ -205,7 +206,7 @@ fn take_within(wait: Duration, name: &str, call: &Call<'_>) -> Result<bool> {
     let begun = Instant::now();
     loop {
         let left = wait.saturating_sub(begun.elapsed());
-        if call.ctx.facts.pause(left.min(POLL))? {
+        if call.ctx.facts.pause(left.min(POLL), Pause::NamedLock)? {
             call.ctx.facts.check_stop()?;
         }
         if locks(call)?.take(name, call.ctx.facts.connection_id())? {

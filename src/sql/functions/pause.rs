@@ -9,6 +9,7 @@ use super::super::eval::{convert, fold};
 use super::{Call, result};
 use crate::ceiling;
 use crate::error::{Code, Error, Result};
+use crate::sql::context::Pause;
 use crate::sql::expr::{Expr, ExprKind};
 use crate::types::Value;
 
@@ -46,7 +47,8 @@ fn sleep<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     // More seconds than a duration holds are for ever.
     let duration = Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
     let _held = ceiling::hold("SLEEP", WAIT_BYTES)?;
-    call.ctx.facts.pause(duration).map(Value::boolean)
+    let interrupted = call.ctx.facts.pause(duration, Pause::Sleep);
+    interrupted.map(Value::boolean)
 }
 
 /// A negative number of times is warning 1411 and `NULL`.
