@@ -18,12 +18,13 @@ use std::collections::HashMap;
 use std::ffi::OsString;
 use std::fmt::Write;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::error::ErrorKind;
 use tokio::runtime::Runtime;
 
+use crate::ceiling;
 use crate::leisure;
 use crate::protocol::Password;
 use crate::server::{self, TlsOptions};
@@ -194,10 +195,9 @@ fn read_file(path: &str) -> Result<HashMap<&'static str, Raw>, String> {
         let line = error.span().map_or(1, |span| {
             1 + text.get(..span.start).unwrap_or("").matches('\n').count()
         });
-        format!(
-            "{path}, line {line}: {}",
-            error.message().replace('\n', " ")
-        )
+        let hint = unquoted(text.lines().nth(line - 1).unwrap_or_default());
+        let what = error.message().replace('\n', " ");
+        format!("{path}, line {line}: {what}{hint}")
     })?;
     let mut values = HashMap::new();
     for (key, value) in table {
@@ -223,6 +223,24 @@ fn read_file(path: &str) -> Result<HashMap<&'static str, Raw>, String> {
         values.insert(spec.name, Raw { text, origin });
     }
     Ok(values)
+}
+
+/// What is said of a line that is no TOML, where its value is a text without quotes. The value may be a secret.
+fn unquoted(line: &str) -> String {
+    let Some((key, value)) = line.split_once('=') else {
+        return String::new();
+    };
+    match value.trim_start().chars().next() {
+        None | Some('"' | '\'' | '[' | '{' | '#') => String::new(),
+        Some(_) if is_bare(value) => String::new(),
+        Some(_) => format!("; a text stands in quotes: {} = \"...\"", key.trim()),
+    }
+}
+
+/// Whether a value begins with a number or a boolean.
+fn is_bare(value: &str) -> bool {
+    let word = value.split_whitespace().next().unwrap_or_default();
+    word.parse::<i64>().is_ok() || word.parse::<bool>().is_ok()
 }
 
 /// Threads that read many rows at a time, or write them; as many as tokio has by default.
@@ -329,6 +347,15 @@ impl Config {
         text
     }
 
+    /// Whether the directory of files contains that of the data, or lies in it.
+    fn is_data_among_files(&self) -> bool {
+        let (Some(files), Storage::Lsm(data)) = (&self.secure_file_priv, &self.storage) else {
+            return false;
+        };
+        let (files, data) = (without_links(files), without_links(data));
+        files.starts_with(&data) || data.starts_with(&files)
+    }
+
     fn warnings(&self, is_open: bool) -> Vec<&'static str> {
         let in_memory = self.storage == Storage::Memory;
         [
@@ -353,6 +380,14 @@ impl Config {
                 "memory-limit: there is none, and the system may end the server for lack of memory",
             ),
             (
+                self.memory_limit_bytes.is_some_and(is_beyond_machine),
+                "memory-limit: it is more than the machine has, and the system may end the server for lack of memory",
+            ),
+            (
+                self.is_data_among_files(),
+                "secure-file-priv: it contains the data directory, or lies in it: files of statements and of the server should lie apart",
+            ),
+            (
                 self.is_password_shown,
                 "root-password: everybody on this machine can read it in the list of processes",
             ),
@@ -365,4 +400,15 @@ impl Config {
         .filter_map(|(applies, text)| applies.then_some(text))
         .collect()
     }
+}
+
+/// A path that can be compared; one that is not there, as it is written.
+fn without_links(path: &Path) -> PathBuf {
+    let found = path.canonicalize();
+    let found = found.or_else(|_| std::path::absolute(path));
+    found.unwrap_or_else(|_| path.to_path_buf())
+}
+
+fn is_beyond_machine(bytes: u64) -> bool {
+    ceiling::memory_bytes().is_some_and(|machine_bytes| machine_bytes < bytes)
 }

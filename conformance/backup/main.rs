@@ -507,12 +507,18 @@ fn refused(dir: &Path) -> Result<String, String> {
     let mut client = connect(&server)?;
     let outside = text(&dir.join("outside"));
     let missing = text(&dir.join("backups/no/such"));
+    let file = dir.join("backups/file");
+    fs::write(&file, "").map_err(|e| e.to_string())?;
     let cases = [
         ("b", 1210),
         (outside.as_str(), 1290),
         ("/", 1290),
         (missing.as_str(), 1),
         (&text(&path), 1086),
+        (&text(&path.join("deep")), 1290),
+        (&text(&path.join("lsm/deep")), 1290),
+        (&text(&file), 1086),
+        (&text(&file.join("x")), 1),
     ];
     for (target, expected) in cases {
         match client.rows(&format!("BACKUP TO '{target}'")) {

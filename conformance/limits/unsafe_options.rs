@@ -14,6 +14,7 @@ const STARTS: &[(&[&str], &[&str])] = &[
             "--allow-full-scan",
             "--http-listen=0.0.0.0:0",
             "--memory-limit=none",
+            "--secure-file-priv=/",
             "--root-password=secret",
         ],
         &[
@@ -21,6 +22,7 @@ const STARTS: &[(&[&str], &[&str])] = &[
             "allow-full-scan: ",
             "http-listen: ",
             "memory-limit: ",
+            "secure-file-priv: ",
             "root-password: ",
         ],
     ),

@@ -64,6 +64,21 @@ fn argument(spec: &Spec) -> Arg {
     }
 }
 
+/// What follows the name on the command line. A switch may stand alone, so its value needs the sign.
+fn written(kind: Kind) -> String {
+    let placeholder = kind.placeholder();
+    match kind {
+        Kind::Switch => format!("[={placeholder}]"),
+        Kind::Address
+        | Kind::Path
+        | Kind::Choice(_)
+        | Kind::Number { .. }
+        | Kind::Bytes
+        | Kind::Secret
+        | Kind::Text => format!(" {placeholder}"),
+    }
+}
+
 /// The options as Markdown, for the README.
 pub fn markdown() -> String {
     let mut text =
@@ -73,9 +88,9 @@ pub fn markdown() -> String {
             "" => String::new(),
             default => format!("`{default}`"),
         };
-        let placeholder = spec.kind.placeholder().replace('|', "\\|");
+        let value = written(spec.kind).replace('|', "\\|");
         let (name, variable, help) = (spec.name, spec.variable(), spec.help);
-        let row = format!("| `--{name} {placeholder}` | `{variable}` | {default} | {help} |");
+        let row = format!("| `--{name}{value}` | `{variable}` | {default} | {help} |");
         text.push_str(&row);
         text.push('\n');
     }

@@ -112,20 +112,28 @@ fn the_command_line_wins_over_the_environment_over_the_file_over_the_default() {
     assert!(config.allow_full_scan);
 }
 
+/// What is said of wrong arguments, which blanks part.
+fn told_in_one_line(arguments: &str, expected: &str) {
+    let line = load_with(&arguments.split(' ').collect::<Vec<_>>(), &[]).unwrap_err();
+    assert!(line.contains(expected), "{line}");
+    assert!(!line.contains('\n'), "{line}");
+}
+
 #[test]
 fn wrong_values_are_told_in_one_line() {
-    let dir = tempfile::tempdir().unwrap();
-    let file = |text: &str| {
-        let path = dir.path().join("m.toml");
-        std::fs::write(&path, text).unwrap();
-        path.to_str().unwrap().to_owned()
-    };
-    let check = |argument: &str, expected: &str| {
-        let line = load_with(&argument.split(' ').collect::<Vec<_>>(), &[]).unwrap_err();
-        assert!(line.contains(expected), "{line}");
-        assert!(!line.contains('\n'), "{line}");
-    };
+    let check = told_in_one_line;
     check("--listen x", "--listen: 'x' is not an address");
+    check("--listen :4407", "--listen: ':4407' is not an address");
+    check("--listen x:70000", "'x:70000' is not an address");
+    // An empty label is in no name, so that nobody is asked for this one.
+    check(
+        "--listen no..invalid:4407",
+        "--listen: the name in 'no..invalid:4407' cannot be resolved: ",
+    );
+    check(
+        "--memory-limit lots",
+        "'lots' is not a number of bytes from 512MiB on, such as 4GiB, or auto or none",
+    );
     check("--engine tree", "--engine: 'tree' is not lsm or memory");
     check("--bogus", "unexpected argument '--bogus' found; see --help");
     check("--listen", "--listen");
@@ -150,20 +158,43 @@ fn wrong_values_are_told_in_one_line() {
     check("--log info,nonsense", "is not a level");
     check("--tls-key k", "--tls-key needs --tls-cert");
     check("--tls-cert c", "--tls-cert needs --tls-key");
-    let with_file = |text: &str| format!("--config {}", file(text));
-    check(&with_file("lisen = 1"), "unknown option 'lisen'");
-    check(&with_file("\nlisten = "), "line 2");
-    check(&with_file("listen = [1]"), "listen must be a string");
-    check(&with_file("engine = \"x\""), "engine in ");
-    check(
-        &format!("--root-password-file {}", file("\n")),
-        "the first line is empty",
-    );
     let variables = [("MESETA_MAX_CONNECTIONS", "0")];
     let line = load_with(&[], &variables).unwrap_err();
     assert_eq!(
         line,
         "MESETA_MAX_CONNECTIONS: '0' is not a number from 1 to 100000"
+    );
+}
+
+#[test]
+fn wrong_files_are_told_in_one_line() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = |text: &str| {
+        let path = dir.path().join("m.toml");
+        std::fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let check = |text: &str, expected: &str| {
+        told_in_one_line(&format!("--config {}", file(text)), expected);
+    };
+    check("lisen = 1", "unknown option 'lisen'");
+    check("\nlisten = ", "line 2");
+    check(
+        "listen = 127.0.0.1:4407",
+        "; a text stands in quotes: listen = \"...\"",
+    );
+    let line = load_with(&["--config", &file("root-password = s3cret")], &[]).unwrap_err();
+    assert!(
+        line.contains("stands in quotes") && !line.contains("s3cret"),
+        "{line}"
+    );
+    let line = load_with(&["--config", &file("max-connections = 7 8")], &[]).unwrap_err();
+    assert!(!line.contains("quotes"), "{line}");
+    check("listen = [1]", "listen must be a string");
+    check("engine = \"x\"", "engine in ");
+    told_in_one_line(
+        &format!("--root-password-file {}", file("\n")),
+        "the first line is empty",
     );
 }
 
@@ -188,6 +219,7 @@ const UNSAFE: &[(&str, &str)] = &[
     ("--allow-full-scan=true", "allow-full-scan: "),
     ("--http-listen=0.0.0.0:9104", "http-listen: "),
     ("--memory-limit=none", "memory-limit: "),
+    ("--secure-file-priv=.", "secure-file-priv: "),
     ("--root-password=x", "root-password: "),
 ];
 
@@ -198,6 +230,7 @@ const SAFE: &[&str] = &[
     "--allow-full-scan=false",
     "--http-listen=127.0.0.1:9104",
     "--http-listen=[::1]:9104",
+    "--secure-file-priv=src",
     "--root-password=",
     "--require-secure-transport=true",
 ];
@@ -227,15 +260,57 @@ fn each_unsafe_option_is_named_and_nothing_else() {
     // Others cannot read the environment of a process.
     let of_environment = [("MESETA_ROOT_PASSWORD", "x")];
     assert_eq!(warnings(&[], &of_environment, false), [""; 0]);
-    // With no engine of files there is no durability to speak of.
+    // With no engine of files there is no durability to speak of, and no data among files.
     let arguments: Vec<&str> = UNSAFE.iter().map(|(argument, _)| *argument).collect();
     let told = warnings(&arguments, &[], true);
     let begins = UNSAFE.iter().map(|(_, begin)| *begin);
-    let begins = begins.filter(|begin| !begin.starts_with("durability"));
+    let of_files = ["durability", "secure-file-priv"];
+    let begins = begins.filter(|begin| !of_files.iter().any(|of| begin.starts_with(of)));
     let begins: Vec<&str> = begins.chain(["root has no password: "]).collect();
     assert_eq!(told.len(), begins.len(), "{told:?}");
     for (told, begin) in told.iter().zip(begins) {
         assert!(told.starts_with(begin), "{told}");
+    }
+}
+
+#[test]
+fn a_limit_of_memory_beyond_the_machine_is_named() {
+    let warnings = |limit: &str| config(&[limit], &[]).warnings(false);
+    // Where the machine's memory cannot be learned nothing is known of it.
+    let expected = usize::from(ceiling::memory_bytes().is_some());
+    let told = warnings("--memory-limit=1000000GiB");
+    assert_eq!(told.len(), expected, "{told:?}");
+    let is_so = |told: &&str| told.starts_with("memory-limit: it is more than the machine has");
+    assert!(told.iter().all(is_so), "{told:?}");
+    assert_eq!(warnings("--memory-limit=512MiB"), [""; 0]);
+}
+
+#[test]
+fn files_of_statements_and_of_the_server_lie_apart() {
+    let dir = tempfile::tempdir().unwrap();
+    let data = dir.path().join("data");
+    std::fs::create_dir_all(data.join("lsm")).unwrap();
+    std::fs::create_dir(dir.path().join("files")).unwrap();
+    std::os::unix::fs::symlink(dir.path(), dir.path().join("files/up")).unwrap();
+    let told_of = |files: &str| {
+        let files = format!("--secure-file-priv={}/{files}", dir.path().display());
+        let data = format!("--data-dir={}", data.display());
+        let told = config(&[&files, &data, "--memory-limit=512MiB"], &[]).warnings(false);
+        told.iter()
+            .any(|told| told.starts_with("secure-file-priv: "))
+    };
+    for among in [
+        "",
+        "data",
+        "data/lsm",
+        "files/..",
+        "files/up",
+        "files/up/data",
+    ] {
+        assert!(told_of(among), "{among}");
+    }
+    for apart in ["files", "data2", "data/../files"] {
+        assert!(!told_of(apart), "{apart}");
     }
 }
 
@@ -267,7 +342,7 @@ fn every_option_is_in_every_rendering_and_the_sample_is_a_file() {
 
 /// What lies between two marks of the README.
 fn readme_section(name: &str) -> String {
-    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md");
     let readme = std::fs::read_to_string(path).unwrap();
     let (_, rest) = readme.split_once(&format!("<!-- {name} -->\n")).unwrap();
     let (section, _) = rest.split_once(&format!("<!-- /{name} -->")).unwrap();

@@ -60,12 +60,18 @@ impl Values {
 
     fn address(&self, name: &str) -> Result<SocketAddr, String> {
         let (raw, _) = self.raw(name)?;
-        let found = raw
-            .text
-            .to_socket_addrs()
-            .ok()
-            .and_then(|mut found| found.next());
-        found.ok_or_else(|| raw.wrong("an address and a port, such as 127.0.0.1:3306"))
+        let is_formed =
+            |(host, port): (&str, &str)| !host.is_empty() && port.parse::<u16>().is_ok();
+        if !raw.text.rsplit_once(':').is_some_and(is_formed) {
+            return Err(raw.wrong("an address and a port, such as 127.0.0.1:3306"));
+        }
+        let unresolved = |why: &str| {
+            let Raw { text, origin } = &raw;
+            format!("{origin}: the name in '{text}' cannot be resolved: {why}")
+        };
+        let found = raw.text.to_socket_addrs();
+        let mut found = found.map_err(|error| unresolved(&error.to_string()))?;
+        found.next().ok_or_else(|| unresolved("it has no address"))
     }
 
     fn http_listen(&self) -> Result<Option<SocketAddr>, String> {
@@ -155,7 +161,15 @@ impl Values {
         }
         let of_machine =
             || ceiling::memory_bytes().map(|bytes| bytes - bytes / MEMORY_KEPT_DIVISOR);
-        let bytes = match self.bytes(options::MEMORY_LIMIT)? {
+        let given = match raw.text.as_str() {
+            "auto" => None,
+            text => {
+                let wrong =
+                    || raw.wrong("a number of bytes from 512MiB on, such as 4GiB, or auto or none");
+                Some(parse_bytes(text).ok_or_else(wrong)?)
+            }
+        };
+        let bytes = match given {
             Some(bytes) if bytes < least => return Err(raw.wrong("at least 512MiB, auto or none")),
             Some(bytes) => bytes,
             None => match of_machine().filter(|bytes| least <= *bytes) {

@@ -239,7 +239,8 @@ pub(super) fn too_many_keys(count: u64, most: u64) -> Error {
     Error::new(
         Code::TooBigSelect,
         format!(
-            "Multi Get Plan query too many rows in one select: {count} keys, the most is {most}"
+            "Multi Get Plan query too many rows in one select: {count} keys, the most is {most}; split the \
+             list, or SET multi_get_max_rows"
         ),
     )
 }

@@ -14,6 +14,7 @@ use super::compile::text;
 use super::listing::{LONG_TEXT, Listing};
 use super::{Reply, Session};
 use crate::error::{Code, Error, Result};
+use crate::kv::lsm;
 use crate::types::{ColumnType, Value};
 
 /// Where backups may be made.
@@ -66,53 +67,118 @@ impl Backups {
         data_dir.is_some_and(|data_dir| path.starts_with(data_dir))
     }
 
+    /// The directory.
+    pub(super) fn dir(&self) -> Option<&Path> {
+        self.dir.as_deref()
+    }
+
     /// The directory that a path names, links followed.
     ///
     /// # Errors
-    /// 1290 outside of the directory and in the data directory, 1210 for a relative path, 1 when the
-    /// one above it is missing.
+    /// 1290 outside of the directory, in the data directory and in a backup, 1210 for a relative path, 1
+    /// when the one above it is missing or no directory, or a name too long, 1086 when it is a file.
     fn target(&self, text: &str) -> Result<PathBuf> {
         let Some(dir) = self.dir.as_deref() else {
-            return Err(prevented("without"));
+            let text = "The MySQL server is running without the --backup-dir option so it cannot execute \
+                        this statement: start it with --backup-dir, the directory below which backups may be";
+            return Err(Error::new(Code::OptionPreventsStatement, text));
         };
         let path = Path::new(text);
         if !path.is_absolute() {
             let text = format!("BACKUP TO takes an absolute path, and '{text}' is relative");
             return Err(Error::new(Code::WrongArguments, text));
         }
+        let outside = || prevented(text, &why_outside(path, dir));
         let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
-            return Err(prevented("with"));
+            return Err(outside());
         };
         let parent = match parent.canonicalize() {
             Ok(parent) if parent.starts_with(dir) => parent,
-            Err(cause) if is_plainly_below(parent, dir) => return Err(not_made(text, &cause)),
+            Err(cause) if is_begun_below(parent, dir) => return Err(not_made(text, &cause)),
             // Whether there is something outside is nobody's business.
-            Ok(_) | Err(_) => return Err(prevented("with")),
+            Ok(_) | Err(_) => return Err(outside()),
         };
         let target = parent.join(name);
-        // A link would lead out of it again.
-        let is_link = fs::symlink_metadata(&target).is_ok_and(|found| found.is_symlink());
-        if is_link || self.is_data(&target) {
-            return Err(prevented("with"));
+        if self.is_data(&target) {
+            let why = "lies in the data directory, where no backup may be";
+            return Err(prevented(text, why));
         }
+        if let Some(around) = backup_around(&parent, dir) {
+            return Err(prevented(
+                text,
+                &format!("lies in the backup {}", around.display()),
+            ));
+        }
+        check_kind(text, &target)?;
         Ok(target)
     }
 }
 
-fn is_plainly_below(path: &Path, dir: &Path) -> bool {
-    path.starts_with(dir) && !path.components().any(|part| part == Component::ParentDir)
+/// Whether the way to a path leads into the directory as far as there is one.
+fn is_begun_below(path: &Path, dir: &Path) -> bool {
+    let there = path.ancestors().find_map(|path| path.canonicalize().ok());
+    !leads_up(path) && there.is_some_and(|there| there.starts_with(dir))
 }
 
-/// 1290, in MySQL's words.
-fn prevented(with: &str) -> Error {
+fn leads_up(path: &Path) -> bool {
+    path.components().any(|part| part == Component::ParentDir)
+}
+
+/// Why a path is not below the directory, told by the path alone: what is outside is nobody's business.
+fn why_outside(path: &Path, dir: &Path) -> String {
+    let why = if path.canonicalize().is_ok_and(|path| path == dir) {
+        "it is that directory itself"
+    } else if leads_up(path) {
+        "the '..' in it leads elsewhere"
+    } else if path.starts_with(dir) {
+        "a symbolic link in it leads elsewhere"
+    } else {
+        "lies elsewhere"
+    };
+    format!("must lie below {}, and {why}", dir.display())
+}
+
+/// The backup that a directory is, or lies in, as far as backups may be.
+fn backup_around<'a>(path: &'a Path, dir: &Path) -> Option<&'a Path> {
+    let mut around = path.ancestors().take_while(|path| path.starts_with(dir));
+    around.find(|path| lsm::is_backup_dir(path))
+}
+
+/// Whether a directory can be made there, or is there.
+fn check_kind(text: &str, target: &Path) -> Result<()> {
+    let found = match fs::symlink_metadata(target) {
+        Ok(found) => found,
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(cause) => return Err(not_made(text, &cause)),
+    };
+    if found.is_symlink() {
+        // It would lead out of the directory again.
+        return Err(prevented(text, "is a symbolic link"));
+    }
+    if !found.is_dir() {
+        let text =
+            format!("Can't make a backup '{text}': it is a file, and a backup is a directory");
+        return Err(Error::new(Code::FileExists, text));
+    }
+    Ok(())
+}
+
+/// 1290, in MySQL's words, and what the operator does not see in them.
+fn prevented(path: &str, why: &str) -> Error {
     let text = format!(
-        "The MySQL server is running {with} the --backup-dir option so it cannot execute this statement"
+        "The MySQL server is running with the --backup-dir option so it cannot execute this statement: \
+         '{path}' {why}"
     );
     Error::new(Code::OptionPreventsStatement, text)
 }
 
 fn not_made(path: &str, cause: &io::Error) -> Error {
-    let text = format!("Can't create directory '{path}' ({cause})");
+    let why = if cause.kind() == io::ErrorKind::NotADirectory {
+        "what it is to lie in is a file".to_owned()
+    } else {
+        cause.to_string()
+    };
+    let text = format!("Can't create directory '{path}' ({why})");
     Error::new(Code::FileNotCreated, text)
 }
 
@@ -200,7 +266,118 @@ mod tests {
         assert_eq!(errno(&inside.join("nosuch/b")), 1);
         let error = Backups::default().target("/b").unwrap_err();
         assert_eq!(error.code().errno(), 1290);
+        assert!(error.message().contains("start it with --backup-dir"));
         assert!(Backups::below(Some(&base.path().join("nosuch")), None).is_err());
+    }
+
+    /// A directory for backups, and what is refused there: errno and text.
+    fn refused(base: &Path, target: &str) -> (u16, String) {
+        let backups = Backups::below(Some(base), None).unwrap();
+        let refused = backups.target(target).unwrap_err();
+        let text = refused
+            .message()
+            .replace(&base.display().to_string(), "BASE");
+        (refused.code().errno(), text)
+    }
+
+    #[test]
+    fn a_refused_path_is_told_with_the_directory_and_the_reason() {
+        let dir = tempfile::tempdir().unwrap();
+        let base = dir.path().canonicalize().unwrap().join("bk");
+        fs::create_dir_all(base.join("sub")).unwrap();
+        std::os::unix::fs::symlink(dir.path(), base.join("out")).unwrap();
+        let within = |name: &str| base.join(name).display().to_string();
+        let begin = "The MySQL server is running with the --backup-dir option so it cannot execute this \
+                     statement: ";
+        for (target, expected) in [
+            (
+                within("out/b"),
+                "'BASE/out/b' must lie below BASE, and a symbolic link in it leads elsewhere",
+            ),
+            (
+                within("../b"),
+                "'BASE/../b' must lie below BASE, and the '..' in it leads elsewhere",
+            ),
+            (
+                within(""),
+                "'BASE/' must lie below BASE, and it is that directory itself",
+            ),
+            (
+                within("sub/.."),
+                "'BASE/sub/..' must lie below BASE, and it is that directory itself",
+            ),
+            (
+                "/elsewhere/b".to_owned(),
+                "'/elsewhere/b' must lie below BASE, and lies elsewhere",
+            ),
+            (
+                "/".to_owned(),
+                "'/' must lie below BASE, and lies elsewhere",
+            ),
+            (within("out"), "'BASE/out' is a symbolic link"),
+        ] {
+            let told = refused(&base, &target);
+            assert_eq!(told, (1290, format!("{begin}{expected}")), "{target}");
+        }
+    }
+
+    #[test]
+    fn no_backup_is_made_within_another() {
+        let dir = tempfile::tempdir().unwrap();
+        let base = dir.path().canonicalize().unwrap();
+        for (backup, mark) in [("mon", "BACKUP"), ("half", "BACKUP.part")] {
+            fs::create_dir_all(base.join(backup).join("lsm")).unwrap();
+            fs::write(base.join(backup).join(mark), "").unwrap();
+            std::os::unix::fs::symlink(base.join(backup), base.join(format!("to_{mark}"))).unwrap();
+            let to_it = format!("to_{mark}/deep");
+            for deep in [
+                &format!("{backup}/deep"),
+                &format!("{backup}/lsm/deep"),
+                &to_it,
+            ] {
+                let (errno, told) = refused(&base, &base.join(deep).display().to_string());
+                let end = format!("/{deep}' lies in the backup BASE/{backup}");
+                assert!(errno == 1290 && told.ends_with(&end), "{told}");
+            }
+        }
+        let backups = Backups::below(Some(&base), None).unwrap();
+        assert!(
+            backups
+                .target(&base.join("tue").display().to_string())
+                .is_ok()
+        );
+    }
+
+    #[test]
+    fn what_no_directory_can_be_made_of_is_no_failure_of_the_storage() {
+        let dir = tempfile::tempdir().unwrap();
+        let base = dir.path().canonicalize().unwrap();
+        fs::write(base.join("file"), "").unwrap();
+        let long = "x".repeat(300);
+        let in_long = format!("{long}/x");
+        for (target, errno, expected) in [
+            (
+                "file",
+                1086,
+                "'BASE/file': it is a file, and a backup is a directory",
+            ),
+            (
+                "file/x",
+                1,
+                "'BASE/file/x' (what it is to lie in is a file)",
+            ),
+            (
+                "file/x/y",
+                1,
+                "'BASE/file/x/y' (what it is to lie in is a file)",
+            ),
+            (long.as_str(), 1, "(File name too long (os error 36))"),
+            (in_long.as_str(), 1, "(File name too long (os error 36))"),
+            ("no/such", 1, "(No such file or directory (os error 2))"),
+        ] {
+            let told = refused(&base, &base.join(target).display().to_string());
+            assert!(told.0 == errno && told.1.ends_with(expected), "{told:?}");
+        }
     }
 
     #[test]

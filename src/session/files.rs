@@ -1,4 +1,5 @@
-//! Files of the server that statements name: only below `--secure-file-priv`, and nowhere without it.
+//! Files of the server that statements name: only below `--secure-file-priv`, and nowhere without it. Those
+//! of the data directory are the server's alone, wherever that lies.
 //!
 //! What a path leads to is looked up with the links in it followed, so none leads out of the directory.
 //! Reading and writing happen on threads that may block.
@@ -25,14 +26,19 @@ const FILE_MODE: u32 = 0o640;
 pub struct Files {
     /// Absolute, without links; `None` for nowhere.
     dir: Option<PathBuf>,
+    /// The server's own data, the same; nothing of it is read or written.
+    data_dir: Option<PathBuf>,
 }
 
 impl Files {
-    /// Those below a directory.
+    /// Those below a directory, and not in the data directory.
     ///
     /// # Errors
     /// One line for the operator, when it is no directory.
-    pub fn below(dir: Option<&Path>) -> std::result::Result<Files, String> {
+    pub fn below(
+        dir: Option<&Path>,
+        data_dir: Option<&Path>,
+    ) -> std::result::Result<Files, String> {
         let Some(dir) = dir else {
             return Ok(Files::default());
         };
@@ -43,7 +49,11 @@ impl Files {
         if !found.is_dir() {
             return Err(wrong(&"not a directory"));
         }
-        Ok(Files { dir: Some(found) })
+        let data_dir = data_dir.map(Path::canonicalize).transpose();
+        Ok(Files {
+            data_dir: data_dir.map_err(|error| wrong(&error))?,
+            dir: Some(found),
+        })
     }
 
     /// The directory.
@@ -54,7 +64,8 @@ impl Files {
     /// Opens a file to be read.
     ///
     /// # Errors
-    /// 1290 outside of the directory, 13 when it cannot be read, 1085 when it is no ordinary file.
+    /// 1290 outside of the directory and in the data directory, 13 when it cannot be read, 1085 when it is
+    /// no ordinary file.
     pub(super) fn open(&self, path: &str) -> Result<ServerFile> {
         let (dir, parent) = self.parent_of(path)?;
         let unreadable = |error: &io::Error| {
@@ -67,6 +78,7 @@ impl Files {
         if !found.starts_with(dir) {
             return Err(prevented());
         }
+        self.check_no_data(path, &found)?;
         if !found.is_file() {
             let text = format!(
                 "The file '{path}' must be in the database directory or be readable by all"
@@ -106,7 +118,8 @@ impl Files {
     /// Makes a file that is not there yet.
     ///
     /// # Errors
-    /// 1290 outside of the directory, 1086 when it is there, 1 when it cannot be made.
+    /// 1290 outside of the directory and in the data directory, 1086 when it is there, 1 when it cannot be
+    /// made.
     pub(super) fn create(&self, path: &str) -> Result<NewFile> {
         let (_, parent) = self.parent_of(path)?;
         let at = parent.join(Path::new(path).file_name().unwrap_or_default());
@@ -130,27 +143,45 @@ impl Files {
         }
     }
 
+    /// Whether what a path leads to is none of the server's own data.
+    ///
+    /// # Errors
+    /// 1290.
+    fn check_no_data(&self, path: &str, found: &Path) -> Result<()> {
+        let data_dir = self.data_dir.as_deref();
+        if data_dir.is_some_and(|data_dir| found.starts_with(data_dir)) {
+            let text = format!("{PREVENTED}: '{path}' lies in the data directory");
+            return Err(Error::new(Code::OptionPreventsStatement, text));
+        }
+        Ok(())
+    }
+
     /// The directory, and that of a path in it.
     ///
     /// # Errors
     /// 1290.
     fn parent_of(&self, path: &str) -> Result<(&Path, PathBuf)> {
-        let path = Path::new(path);
+        let text = path;
+        let path = Path::new(text);
         let dir = self.dir.as_deref().ok_or_else(prevented)?;
         let parent = path.parent().filter(|_| path.is_absolute());
         let named = parent.filter(|_| path.file_name().is_some());
         // Whether there is something outside is nobody's business.
         let parent = named.and_then(|parent| parent.canonicalize().ok());
         let parent = parent.filter(|parent| parent.starts_with(dir));
-        Ok((dir, parent.ok_or_else(prevented)?))
+        let parent = parent.ok_or_else(prevented)?;
+        self.check_no_data(text, &parent)?;
+        Ok((dir, parent))
     }
 }
 
+/// What 1290 says.
+const PREVENTED: &str = "The MySQL server is running with the --secure-file-priv option so it cannot execute \
+                         this statement";
+
 /// 1290.
 fn prevented() -> Error {
-    let text = "The MySQL server is running with the --secure-file-priv option so it cannot execute \
-                this statement";
-    Error::new(Code::OptionPreventsStatement, text)
+    Error::new(Code::OptionPreventsStatement, PREVENTED)
 }
 
 /// The cause in the words of MySQL: `OS errno 2 - No such file or directory`.
@@ -250,7 +281,7 @@ mod tests {
         link("secret", "link");
         link("", "up");
         link("nowhere", "dangling");
-        let files = Files::below(Some(&inside)).unwrap();
+        let files = Files::below(Some(&inside), None).unwrap();
         let path = |name: &str| inside.join(name).display().to_string();
         let errno = |error: Error| error.code().errno();
         assert!(files.open(&path("open")).is_ok());
@@ -284,6 +315,48 @@ mod tests {
             errno(Files::default().open(&path("open")).unwrap_err()),
             1290
         );
-        assert!(Files::below(Some(&inside.join("open"))).is_err());
+        assert!(Files::below(Some(&inside.join("open")), None).is_err());
+    }
+
+    #[test]
+    fn the_data_directory_is_the_servers_alone() {
+        let base = tempfile::tempdir().unwrap();
+        let data = base.path().join("data");
+        std::fs::create_dir_all(data.join("lsm")).unwrap();
+        std::fs::create_dir(base.path().join("files")).unwrap();
+        for name in ["data/lsm/1.jnl", "files/mine"] {
+            std::fs::write(base.path().join(name), "x").unwrap();
+        }
+        let link = |to: &str, name: &str| {
+            std::os::unix::fs::symlink(base.path().join(to), base.path().join(name)).unwrap();
+        };
+        link("data/lsm", "lsm");
+        link("data/lsm/1.jnl", "files/link");
+        let path = |name: &str| base.path().join(name).display().to_string();
+        let refused = |error: Error, name: &str| {
+            let end = format!("statement: '{}' lies in the data directory", path(name));
+            assert_eq!(error.code().errno(), 1290, "{name}");
+            assert!(error.message().ends_with(&end), "{error}");
+        };
+        // The directory of files may be around that of the data, or in it.
+        for dir in [base.path(), data.as_path()] {
+            let files = Files::below(Some(dir), Some(&data)).unwrap();
+            for name in ["data/lsm/1.jnl", "data/../data/lsm/1.jnl", "data/missing"] {
+                refused(files.open(&path(name)).unwrap_err(), name);
+                assert_eq!(files.load(&path(name), 9), Loaded::Unreadable);
+            }
+            for name in ["data/new", "data/lsm/new", "data/lsm/../new"] {
+                refused(files.create(&path(name)).unwrap_err(), name);
+            }
+        }
+        let files = Files::below(Some(base.path()), Some(&data)).unwrap();
+        for name in ["files/link", "lsm/1.jnl"] {
+            refused(files.open(&path(name)).unwrap_err(), name);
+        }
+        refused(files.create(&path("lsm/new")).unwrap_err(), "lsm/new");
+        assert!(!data.join("lsm/new").exists());
+        assert!(files.open(&path("files/mine")).is_ok());
+        files.create(&path("files/new")).unwrap().discard();
+        files.create(&path("data2")).unwrap().discard();
     }
 }

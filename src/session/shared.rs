@@ -145,12 +145,17 @@ impl Shared {
     ) -> Result<Shared, Error> {
         let globals = Arc::new(Globals::default());
         install(&globals, options)?;
-        let files = Files::below(options.secure_file_priv.as_deref());
+        let files = Files::below(options.secure_file_priv.as_deref(), options.data_dir());
         let files = files.map_err(|text| Error::new(Code::WrongArguments, text))?;
         let backups = Backups::below(options.backup_dir.as_deref(), options.data_dir());
         let backups = backups.map_err(|text| Error::new(Code::WrongArguments, text))?;
-        let dir = files.dir().map(|dir| dir.display().to_string());
-        globals.install("secure_file_priv", super::compile::text(dir))?;
+        for (name, dir) in [
+            ("secure_file_priv", files.dir()),
+            ("backup_dir", backups.dir()),
+        ] {
+            let dir = dir.map(|dir| dir.display().to_string());
+            globals.install(name, super::compile::text(dir))?;
+        }
         let catalog = Arc::new(Catalog::open(Arc::clone(&engine)).await?);
         persist::restore(engine.as_ref(), &globals).await?;
         let accounts = Arc::new(Accounts::open(Arc::clone(&engine)).await?);

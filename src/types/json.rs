@@ -11,13 +11,24 @@ use serde_json::{Map, Value as Json};
 /// The most levels of arrays and objects, as in MySQL; the parser itself stops at 128.
 pub const DEPTH_MAX: usize = 100;
 
-/// Why a text is no JSON.
+/// What is said of a document with more.
+pub const TOO_DEEP: &str = "The JSON document exceeds the maximum depth.";
+
+/// What the parser says of a document that it goes no deeper into.
+const STOPPED: &str = "recursion limit exceeded";
+
+/// Why a text is not taken as JSON.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct InvalidJson {
-    /// What is wrong.
-    pub reason: String,
-    /// Where, in bytes from the beginning.
-    pub at: usize,
+pub enum InvalidJson {
+    /// It is none.
+    Malformed {
+        /// What is wrong.
+        reason: String,
+        /// Where, in bytes from the beginning.
+        at: usize,
+    },
+    /// It has more levels than [`DEPTH_MAX`].
+    TooDeep,
 }
 
 /// What the parser says, and what MySQL says instead.
@@ -72,16 +83,19 @@ impl InvalidJson {
     pub fn of(error: &serde_json::Error, text: &str) -> InvalidJson {
         if text.trim_ascii().is_empty() {
             let reason = "The document is empty.".to_owned();
-            return InvalidJson { reason, at: 0 };
+            return InvalidJson::Malformed { reason, at: 0 };
+        }
+        let said = error.to_string();
+        if said.starts_with(STOPPED) {
+            return InvalidJson::TooDeep;
         }
         let lines = text.split_inclusive('\n');
         let before: usize = lines
             .take(error.line().saturating_sub(1))
             .map(str::len)
             .sum();
-        let said = error.to_string();
         let known = REASONS.iter().find(|(theirs, _)| said.starts_with(theirs));
-        InvalidJson {
+        InvalidJson::Malformed {
             reason: known.map_or("Invalid value.", |(_, ours)| ours).to_owned(),
             // The end is where it is missed; else it is the character before the column.
             at: before + error.column().saturating_sub(usize::from(!error.is_eof())),
@@ -96,8 +110,7 @@ impl InvalidJson {
 pub fn parse(text: &str) -> Result<Json, InvalidJson> {
     let json: Json = serde_json::from_str(text).map_err(|error| InvalidJson::of(&error, text))?;
     if DEPTH_MAX < depth(&json) {
-        let reason = format!("nested deeper than {DEPTH_MAX}");
-        return Err(InvalidJson { reason, at: 0 });
+        return Err(InvalidJson::TooDeep);
     }
     Ok(json)
 }
@@ -322,7 +335,14 @@ mod tests {
         }
         let deep = |levels: usize| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
         assert!(normalize(&deep(100)).is_ok());
-        assert!(normalize(&deep(101)).is_err());
+        // The parser stops by itself at the last of these.
+        for levels in [101, 127, 128, 100_000] {
+            assert_eq!(
+                normalize(&deep(levels)),
+                Err(InvalidJson::TooDeep),
+                "{levels}"
+            );
+        }
     }
 
     #[test]

@@ -64,6 +64,7 @@ use parking_lot::{Mutex, RwLock};
 use tokio::runtime::Handle;
 use tokio::sync::{Semaphore, oneshot};
 
+pub use backup::is_any as is_backup_dir;
 pub use backup::{Backup, Damage, Extent, Progress, Still, Verified, restore, verify};
 pub use directory::is_data as is_data_dir;
 pub use foreign::owner_of;

@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::exec::rows::{BoxFuture, PageEnd, RowSink};
 use crate::exec::testing;
 use crate::kv::memory::Memory;
-use crate::session::{Client, OpenOptions, Reply, Session, Shared};
+use crate::session::{Client, OpenOptions, Reply, Session, Shared, Storage};
 use crate::types::Value;
 
 /// A file that comes in pieces of so many bytes.
@@ -52,11 +52,14 @@ impl RowSink for Texts {
 
 impl House {
     async fn start() -> House {
-        let dir = tempfile::tempdir().unwrap();
+        House::with(tempfile::tempdir().unwrap(), testing::options()).await
+    }
+
+    async fn with(dir: tempfile::TempDir, options: OpenOptions) -> House {
         let options = OpenOptions {
             allow_full_scan: true,
             secure_file_priv: Some(dir.path().to_owned()),
-            ..testing::options()
+            ..options
         };
         let shared = Shared::over(Arc::new(Memory::default()), None, &options).await;
         let session = testing::session(&Arc::new(shared.unwrap()), 1);
@@ -310,6 +313,37 @@ async fn one_value_is_written_bare_and_failures_leave_no_file() {
             .await
             .starts_with("1290")
     );
+}
+
+#[tokio::test]
+async fn no_statement_gets_a_file_of_the_data() {
+    let dir = tempfile::tempdir().unwrap();
+    let data = dir.path().join("data");
+    std::fs::create_dir(&data).unwrap();
+    std::fs::write(data.join("CURRENT"), "1").unwrap();
+    let options = OpenOptions {
+        storage: Storage::Lsm(data.clone()),
+        backup_dir: Some(dir.path().to_owned()),
+        ..testing::options()
+    };
+    let mut house = House::with(dir, options).await;
+    house.told("CREATE TABLE own (a INT PRIMARY KEY)").await;
+    for (sql, file) in [
+        (
+            "LOAD DATA INFILE 'DIR/data/CURRENT' INTO TABLE own",
+            "CURRENT",
+        ),
+        ("SELECT 1 INTO OUTFILE 'DIR/data/new'", "new"),
+        ("SELECT 1 INTO DUMPFILE 'DIR/data/new'", "new"),
+    ] {
+        let told = house.told(sql).await;
+        let end = format!("'{}' lies in the data directory", data.join(file).display());
+        assert!(told.starts_with("1290") && told.ends_with(&end), "{told}");
+    }
+    assert!(!data.join("new").exists());
+    let backups = house.dir.path().canonicalize().unwrap();
+    let told = house.told("SELECT @@backup_dir").await;
+    assert_eq!(told, backups.display().to_string());
 }
 
 #[tokio::test]

@@ -183,6 +183,7 @@ variables! {
     "auto_increment_offset" Both OnlyInt(1), "1", "Start of counted AUTO_INCREMENT ids.";
     "autocommit" Both Bool, "ON", "Whether each statement is a transaction of its own.";
     "automatic_sp_privileges" GlobalOnly ReadOnlyBool, "ON", "There are no stored routines.";
+    "backup_dir" GlobalOnly ReadOnlyText, "", "Where BACKUP TO may make its copies; NULL for nowhere.";
     "basedir" GlobalOnly ReadOnlyText, "/", "There are no files beside the program.";
     "big_tables" Both Bool, "OFF", "No meaning: memory is bounded by query_memory_bytes.";
     "binlog_format" Both Word(&["ROW", "STATEMENT", "MIXED"]), "ROW", "There is no binary log.";

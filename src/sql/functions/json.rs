@@ -17,7 +17,7 @@ use crate::ceiling::{self, Held};
 use crate::error::{Code, Error, Result};
 use crate::types::Value;
 use crate::types::json::{
-    DEPTH_MAX, InvalidJson, depth, in_order, normalize, parse, write_normal, write_string,
+    DEPTH_MAX, InvalidJson, TOO_DEEP, depth, in_order, normalize, parse, write_normal, write_string,
 };
 use crate::types::temporal::FSP_MAX;
 
@@ -41,7 +41,7 @@ const BYTES_PER_BYTE: usize = 24;
 /// The document in the argument at `idx`.
 ///
 /// # Errors
-/// 3141 for a text that is not JSON, 3144 for bytes, 3146 for what is no text.
+/// 3141 for a text that is not JSON, 3157 for one that is nested too deeply, 3144 for bytes, 3146 for what is no text.
 pub(super) fn document(values: &[Value<'_>], idx: usize, call: &Call<'_>) -> Result<Json> {
     let name = || {
         call.function
@@ -102,10 +102,15 @@ pub(super) fn admit_all(values: &[Value<'_>]) -> Result<()> {
     Ok(())
 }
 
-fn invalid(place: &str, bad: &InvalidJson) -> Error {
-    let InvalidJson { reason, at } = bad;
-    let text = format!("Invalid JSON text in {place}: \"{reason}\" at position {at}.");
-    Error::new(Code::InvalidJsonArgument, text)
+/// 3141, or 3157 for one that is nested too deeply.
+pub(super) fn invalid(place: &str, bad: &InvalidJson) -> Error {
+    match bad {
+        InvalidJson::Malformed { reason, at } => {
+            let text = format!("Invalid JSON text in {place}: \"{reason}\" at position {at}.");
+            Error::new(Code::InvalidJsonArgument, text)
+        }
+        InvalidJson::TooDeep => Error::new(Code::JsonTooDeep, TOO_DEEP),
+    }
 }
 
 /// The document as a value.
@@ -119,8 +124,7 @@ pub(super) fn of_json<'a>(json: &Json) -> Result<Value<'a>> {
 
 fn check_depth(depth: usize) -> Result<()> {
     if DEPTH_MAX < depth {
-        let text = "The JSON document exceeds the maximum depth.";
-        return Err(Error::new(Code::JsonTooDeep, text));
+        return Err(Error::new(Code::JsonTooDeep, TOO_DEEP));
     }
     Ok(())
 }
@@ -158,7 +162,7 @@ pub(super) fn value_of(value: &Value<'_>, ctx: &EvalContext) -> Result<Json> {
 /// `CAST(value AS JSON)`: texts are read, other values become JSON scalars.
 ///
 /// # Errors
-/// 3141 for a text that is not JSON.
+/// 3141 for a text that is not JSON, 3157 for one that is nested too deeply.
 pub(crate) fn cast<'a>(value: Value<'a>, ctx: &EvalContext) -> Result<Value<'a>> {
     match &value {
         Value::Json(_) | Value::Null => Ok(value),

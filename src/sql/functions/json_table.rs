@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use serde_json::Value as Json;
 
-use super::json::{hold, text_of_json};
+use super::json::{hold, invalid, text_of_json};
 use super::json_path::Path;
 use crate::ceiling;
 use crate::error::{Code, Error, Result};
@@ -63,7 +63,7 @@ impl JsonTable {
     /// What a `JSON_TABLE` says, and the names and types of its columns.
     ///
     /// # Errors
-    /// 3143 for what is no path, 3141 for a default that is no JSON.
+    /// 3143 for what is no path, 3141 for a default that is no JSON, 3157 for one that is nested too deeply.
     pub(crate) fn new(table: &ast::JsonTable) -> Result<(JsonTable, Vec<(String, ColumnType)>)> {
         let mut named = Vec::new();
         let columns = columns(&table.columns, &mut named)?;
@@ -79,7 +79,7 @@ impl JsonTable {
     /// Makes the rows of a document; `NULL` has none.
     ///
     /// # Errors
-    /// 3141 for a text that is no JSON, those of `ERROR ON …`, those of `push`.
+    /// 3141 for a text that is no JSON, 3157 for one that is nested too deeply, those of `ERROR ON …`, those of `push`.
     pub(crate) fn rows(
         &self,
         document: &Value<'_>,
@@ -91,13 +91,8 @@ impl JsonTable {
         }
         let text = document.to_text();
         let held = hold(&text)?;
-        let document = json::parse(&text).map_err(|bad| {
-            let text = format!(
-                "Invalid JSON text in argument 1 to function json_table: \"{}\" at position {}.",
-                bad.reason, bad.at
-            );
-            Error::new(Code::InvalidJsonArgument, text)
-        })?;
+        let document =
+            json::parse(&text).map_err(|bad| invalid("argument 1 to function json_table", &bad))?;
         drop(held);
         let mut row = vec![Value::Null; self.width];
         let maker = Maker { ctx };
@@ -146,13 +141,10 @@ fn action(written: &JsonAction) -> Result<Action> {
     Ok(match written {
         JsonAction::Null => Action::Null,
         JsonAction::Error => Action::Error,
-        JsonAction::Default(text) => Action::Default(json::parse(text).map_err(|bad| {
-            let text = format!(
-                "Invalid JSON text in a default of JSON_TABLE: \"{}\" at position {}.",
-                bad.reason, bad.at
-            );
-            Error::new(Code::InvalidJsonArgument, text)
-        })?),
+        JsonAction::Default(text) => {
+            let document = json::parse(text);
+            Action::Default(document.map_err(|bad| invalid("a default of JSON_TABLE", &bad))?)
+        }
     })
 }
 

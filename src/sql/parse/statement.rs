@@ -142,6 +142,13 @@ impl Parser<'_> {
             self.bump();
             return Err(self.syntax_error());
         }
+        if verb == "SHUTDOWN" {
+            return Ok(self.unsupported("SHUTDOWN; send the process SIGTERM"));
+        }
+        if verb == "PURGE" && self.word_ahead(2) == Some(Word::LOGS) {
+            let what = format!("PURGE {} LOGS", self.verb(1));
+            return Ok(self.unsupported(&what));
+        }
         Ok(self.unsupported_phrase())
     }
 

@@ -18,6 +18,7 @@ use std::fmt;
 pub use hex::{bytes_of_digits, leading_bytes};
 
 use super::column_type::ColumnType;
+use super::json;
 use super::temporal::{DateRules, Timestamp, Zone};
 use super::value::Value;
 use crate::error::{Code, Error};
@@ -109,6 +110,8 @@ pub enum Problem {
         /// Where, in bytes.
         at: usize,
     },
+    /// 3157: JSON of too many levels, whatever the mode.
+    JsonTooDeep,
 }
 
 impl Problem {
@@ -121,6 +124,7 @@ impl Problem {
             Problem::IncorrectValue { .. } => Code::IncorrectValue,
             Problem::IncorrectTime { .. } => Code::IncorrectTypeValue,
             Problem::InvalidJson { .. } => Code::InvalidJson,
+            Problem::JsonTooDeep => Code::JsonTooDeep,
         }
     }
 
@@ -141,6 +145,7 @@ impl Problem {
             Problem::InvalidJson { reason, at } => format!(
                 "Invalid JSON text: \"{reason}\" at position {at} in value for column '{column}'."
             ),
+            Problem::JsonTooDeep => json::TOO_DEEP.to_owned(),
         }
     }
 
@@ -167,6 +172,7 @@ impl fmt::Display for Problem {
             Problem::InvalidJson { reason, at } => {
                 write!(f, "invalid JSON text: {reason} at position {at}")
             }
+            Problem::JsonTooDeep => f.write_str(json::TOO_DEEP),
         }
     }
 }

@@ -248,8 +248,10 @@ pub(super) fn to_json<'a>(value: Value<'a>, mode: &StoreMode<'_>) -> Result<Coer
             if let Some(problem) = problem {
                 return Err(problem);
             }
-            let normal = json::normalize(&text)
-                .map_err(|json::InvalidJson { reason, at }| Problem::InvalidJson { reason, at })?;
+            let normal = json::normalize(&text).map_err(|bad| match bad {
+                json::InvalidJson::Malformed { reason, at } => Problem::InvalidJson { reason, at },
+                json::InvalidJson::TooDeep => Problem::JsonTooDeep,
+            })?;
             Cow::Owned(normal)
         }
         Value::Null

@@ -88,8 +88,8 @@ pub(super) struct Entry {
     sum: Sum,
 }
 
-/// Whether this is a backup, or what is there of one.
-pub(super) fn is_any(dir: &Path) -> bool {
+/// Whether this is a backup, or what is there of one: what is put there besides would be part of neither.
+pub fn is_any(dir: &Path) -> bool {
     [BACKUP_FILE, PART_FILE]
         .iter()
         .any(|name| dir.join(name).is_file())
