@@ -43,6 +43,7 @@ fn start(config: &Config) -> Result<(), String> {
 }
 
 async fn serve(config: &Config) -> Result<End, String> {
+    let signals = server::Signals::watch()?;
     // The address first: a second server by mistake ends before it touches any data.
     let listener = server::listen(config.listen)?;
     let address = listener.local_addr();
@@ -52,11 +53,9 @@ async fn serve(config: &Config) -> Result<End, String> {
     server::raise_files_limit(options.connections_max)?;
     let shared = Shared::open(config.open_options(address.port())).await?;
     let server = Server::new(listener, options, Arc::clone(&shared))?;
-    let stop = server::stop_signal()?;
-    print(&config.welcome(
-        (address, http.as_ref().map(Http::address)),
-        server.is_open(),
-    ))?;
+    let stop = signals.heed(&shared)?;
+    let addresses = (address, http.as_ref().map(Http::address));
+    print(&config.welcome(addresses, server.is_open()))?;
     config.log_unsafe(server.is_open());
     if let Some(http) = &http {
         http.started(&shared);

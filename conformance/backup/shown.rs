@@ -42,7 +42,7 @@ pub(crate) fn all(dir: &Path) -> Result<String, String> {
 }
 
 /// A backup with one large table.
-fn large(dir: &Path) -> Result<PathBuf, String> {
+pub(crate) fn large(dir: &Path) -> Result<PathBuf, String> {
     let (server, _) = filled(dir)?;
     let mut client = connect(&server)?;
     client.execute(TABLE).map_err(|e| e.to_string())?;

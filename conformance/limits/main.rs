@@ -29,6 +29,7 @@ mod pressure;
 #[allow(dead_code, reason = "shared with the slt runner")]
 #[path = "../../sql-tests/runner/server.rs"]
 mod server;
+mod signals;
 mod unsafe_options;
 mod wide;
 
@@ -93,6 +94,7 @@ const ALONE: &[(&str, Alone)] = &[
         "many_statements_end_with_the_server",
         crowd::ends_with_the_server,
     ),
+    ("signals", signals::all),
     ("memory_limit", pressure::memory_limit),
     ("slow_growth", pressure::slow_growth),
     ("memory_limit_of_cursors", kept::cursors),

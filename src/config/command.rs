@@ -55,7 +55,7 @@ fn check() -> Command {
             "Reads every file of a backup, or of the data directory of a stopped server, and compares \
              it with its checksum; then reads every row, and compares the tables with their indexes \
              both ways. Nothing is changed. Ends with 0 when all is well, 1 when something is damaged, \
-             2 when it could not be looked at.",
+             2 when it could not be looked at, or a signal has interrupted it.",
         )
         .arg(path(DIR, "The backup, or the data directory").value_name("DIR"))
 }

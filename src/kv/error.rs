@@ -102,12 +102,27 @@ pub enum Error {
         /// A file that was found there.
         found: String,
     },
-    /// The directory is no backup, or half of one.
+    /// There is a file where a directory must be.
+    IsFile {
+        /// Its path.
+        path: PathBuf,
+    },
+    /// The directory is no backup.
     NoBackup {
         /// The directory.
         dir: PathBuf,
         /// What is missing.
         why: String,
+    },
+    /// The directory has what is left of a backup that was cut off, or one is being made there.
+    HalfBackup {
+        /// The directory.
+        dir: PathBuf,
+    },
+    /// The directory has what is left of a restore that was cut off, or one is under way there.
+    HalfRestored {
+        /// The directory.
+        dir: PathBuf,
     },
     /// A wrapper for tests answered instead of the engine.
     Injected {
@@ -145,7 +160,10 @@ impl Error {
             | Error::OtherFormat { .. }
             | Error::Unwritable { .. }
             | Error::NotEmpty { .. }
+            | Error::IsFile { .. }
             | Error::NoBackup { .. }
+            | Error::HalfBackup { .. }
+            | Error::HalfRestored { .. }
             | Error::Injected { .. } => Advice::GiveUp,
         }
     }
@@ -166,7 +184,10 @@ impl Error {
             | Error::OtherFormat { .. }
             | Error::Unwritable { .. }
             | Error::NoBackup { .. } => Code::CantCreateFile,
-            Error::NotEmpty { .. } => Code::FileExists,
+            Error::NotEmpty { .. }
+            | Error::IsFile { .. }
+            | Error::HalfBackup { .. }
+            | Error::HalfRestored { .. } => Code::FileExists,
         }
     }
 }
@@ -224,16 +245,27 @@ impl fmt::Display for Error {
                 of_data(f, dir, &format!("cannot be written: {cause}"))
             }
             Error::NotEmpty { dir, found } => {
-                write!(
-                    f,
-                    "directory {} is not empty: it holds {found}",
-                    dir.display()
-                )
+                of_dir(f, dir, &format!("is not empty: it holds {found}"))
             }
+            Error::IsFile { path } => write!(f, "{} is no directory: it is a file", path.display()),
             Error::NoBackup { dir, why } => write!(f, "{} is no backup: {why}", dir.display()),
+            Error::HalfBackup { dir } => of_dir(f, dir, HALF_BACKUP),
+            Error::HalfRestored { dir } => of_dir(f, dir, HALF_RESTORED),
             Error::Injected { call } => write!(f, "injected failure at call {call}"),
         }
     }
+}
+
+/// What is said of a directory with what is left of a backup that was cut off.
+const HALF_BACKUP: &str = "has a backup that was not finished: unless it is being made just now, the directory \
+                           can be removed";
+
+/// The same of a restore.
+const HALF_RESTORED: &str = "has a restore that was not finished: unless it is under way, remove the directory \
+                             and restore again";
+
+fn of_dir(f: &mut fmt::Formatter<'_>, dir: &Path, text: &str) -> fmt::Result {
+    write!(f, "directory {} {text}", dir.display())
 }
 
 fn of_data(f: &mut fmt::Formatter<'_>, dir: &Path, text: &str) -> fmt::Result {
@@ -260,7 +292,10 @@ impl From<Error> for error::Error {
             | Error::OtherFormat { .. }
             | Error::Unwritable { .. }
             | Error::NotEmpty { .. }
+            | Error::IsFile { .. }
             | Error::NoBackup { .. }
+            | Error::HalfBackup { .. }
+            | Error::HalfRestored { .. }
             | Error::Injected { .. } => error::Error::new(cause.code(), cause.to_string()),
         }
     }

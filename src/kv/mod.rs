@@ -244,7 +244,8 @@ pub trait Engine: Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// [`Error::NotEmpty`], [`Error::Io`], [`Error::DiskFull`], [`Error::NoRoom`].
+    /// [`Error::NotEmpty`], [`Error::HalfBackup`], [`Error::HalfRestored`], [`Error::IsFile`]; [`Error::Io`],
+    /// [`Error::DiskFull`], [`Error::NoRoom`].
     fn checkpoint<'a>(
         &'a self,
         _dir: &'a Path,

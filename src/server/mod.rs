@@ -38,5 +38,5 @@ mod wire;
 pub use files::raise_files_limit;
 pub use http::Http;
 pub use listener::{Options, Server, listen};
-pub use signals::stop_signal;
+pub use signals::Signals;
 pub use tls::TlsOptions;

@@ -24,16 +24,16 @@ impl Session {
     /// itself.
     pub(super) async fn flush(&mut self, (logs, status): (bool, bool)) -> Result<()> {
         self.commit_open().await?;
-        self.shared.accounts.forget_fast();
         if status {
             self.state.own().reset();
         }
         if !logs {
+            self.shared.accounts.forget_fast();
             return Ok(());
         }
         // Answered when the file is closed: who rotates it may then take it away.
         tokio::select! {
-            closed = self.shared.monitor.slow.reopen() => closed.map_err(|cause| {
+            closed = self.shared.flush_logs() => closed.map_err(|cause| {
                 let text = format!("Could not close the slow query log ({cause})");
                 Error::new(Code::FileNotCreated, text)
             }),

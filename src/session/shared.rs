@@ -1,6 +1,7 @@
 //! What all sessions of a server share: the engine, the catalog, the locks, the global variables.
 
 use std::borrow::Cow;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -294,6 +295,16 @@ impl Shared {
     /// The connections of the server.
     pub fn processes(&self) -> &Arc<Processes> {
         &self.processes
+    }
+
+    /// What `FLUSH LOGS` does, and SIGHUP: forgets what is kept of accounts for speed, and closes the files of logs. Done
+    /// when they are closed: who rotates them may then take them away.
+    ///
+    /// # Errors
+    /// When too many wait for the log's disk.
+    pub async fn flush_logs(&self) -> io::Result<()> {
+        self.accounts.forget_fast();
+        self.monitor.slow.reopen().await
     }
 
     /// Writes out what has to be, when the last connection has ended.

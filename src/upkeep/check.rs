@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::progress::{self, Bar};
-use super::{Outcome, locate, tell};
+use super::{Outcome, locate, tell, told};
 use crate::catalog::{Definitions, Table};
 use crate::codec::row::expiry_of;
 use crate::exec::cancel::CancelToken;
@@ -37,21 +37,28 @@ impl Report {
 /// Verifies a backup or a data directory, and tells what was found.
 ///
 /// # Errors
-/// Why it cannot be looked at, in one line.
-pub(super) async fn run(dir: &Path, out: &mut dyn Write) -> Result<Outcome, String> {
+/// Why it cannot be looked at, in one line; or that it is not to be any more.
+pub(super) async fn run(
+    dir: &Path,
+    (cancel, out): (&CancelToken, &mut dyn Write),
+) -> Result<Outcome, String> {
     let bar = Bar::new("reading files");
-    let verified = lsm::verify(dir, &|done, all| bar.show(done, all));
+    let progress = |done, all| {
+        bar.show(done, all);
+        cancel.reason().is_none()
+    };
+    let verified = lsm::verify(dir, &progress);
     drop(bar);
-    let verified = verified.map_err(|error| error.to_string())?;
+    let verified = verified.map_err(|error| told(&error))?;
     let mut report = Report::default();
     report
         .lines
         .extend(verified.notes.iter().map(|note| format!("note: {note}")));
     match Still::open(dir) {
-        Ok(still) => check_rows(still, &verified.damaged, &mut report).await,
+        Ok(still) => check_rows((still, cancel), &verified.damaged, &mut report).await,
         // Nothing is known of the rows.
         Err(error) if verified.damaged.is_empty() && !matches!(error, Error::Corrupt { .. }) => {
-            return Err(error.to_string());
+            return Err(told(&error));
         }
         Err(error) => {
             for damage in &verified.damaged {
@@ -60,6 +67,9 @@ pub(super) async fn run(dir: &Path, out: &mut dyn Write) -> Result<Outcome, Stri
             report.damaged(&format!("the tables cannot be read: {error}"));
         }
     }
+    // Half of a report would be taken for all of it.
+    let stopped = cancel.check();
+    stopped.map_err(|error| error.message().to_owned())?;
     let is_fine = report.damages == 0;
     let found = match report.damages {
         0 => "nothing is damaged".to_owned(),
@@ -80,7 +90,11 @@ pub(super) async fn run(dir: &Path, out: &mut dyn Write) -> Result<Outcome, Stri
     })
 }
 
-async fn check_rows(still: Still, damaged: &[Damage], report: &mut Report) {
+async fn check_rows(
+    (still, cancel): (Still, &CancelToken),
+    damaged: &[Damage],
+    report: &mut Report,
+) {
     let still = Arc::new(still);
     let expiry = Arc::new(Expiry::new(expiry_of));
     expiry.note_sweep(still.swept_ms());
@@ -98,6 +112,9 @@ async fn check_rows(still: Still, damaged: &[Damage], report: &mut Report) {
         Err(_) => Vec::new(),
     };
     for damage in damaged {
+        if cancel.reason().is_some() {
+            return;
+        }
         let extent = damage.table.and_then(|id| still.extent(id));
         let holds = extent.map(|extent| locate::extent_text(&tables, &extent));
         let holds = holds.unwrap_or_default();
@@ -113,12 +130,16 @@ async fn check_rows(still: Still, damaged: &[Damage], report: &mut Report) {
             error.message()
         ));
     }
-    check_tables(&engine, &tables, report).await;
+    check_tables((&engine, cancel), &tables, report).await;
 }
 
 /// The bar goes by keys, so that it moves within a large table too. Of how many, the engine guesses: a
 /// table ends where its guess does.
-async fn check_tables(engine: &Arc<dyn Engine>, tables: &[Arc<Table>], report: &mut Report) {
+async fn check_tables(
+    (engine, cancel): (&Arc<dyn Engine>, &CancelToken),
+    tables: &[Arc<Table>],
+    report: &mut Report,
+) {
     let bar = Bar::new("reading tables");
     let keys = tables
         .iter()
@@ -127,6 +148,9 @@ async fn check_tables(engine: &Arc<dyn Engine>, tables: &[Arc<Table>], report: &
     let all = keys.iter().sum();
     let mut before = 0;
     for (table, keys) in tables.iter().zip(keys) {
+        if cancel.reason().is_some() {
+            return;
+        }
         bar.show(before, all);
         let read = AtomicUsize::new(0);
         let progress = |more| {
@@ -136,35 +160,35 @@ async fn check_tables(engine: &Arc<dyn Engine>, tables: &[Arc<Table>], report: &
         };
         report.tables += 1;
         report.indexes += table.indexes.len();
-        check_table((engine, &progress), table, report).await;
+        check_table((engine, cancel, &progress), table, report).await;
         before += keys;
     }
 }
 
 async fn check_table(
-    (engine, progress): (&Arc<dyn Engine>, &(dyn Fn(usize) + Sync)),
+    (engine, cancel, progress): (&Arc<dyn Engine>, &CancelToken, &(dyn Fn(usize) + Sync)),
     table: &Table,
     report: &mut Report,
 ) {
     let name = format!("{}.{}", table.database, table.name);
     let checker = Checker {
         engine,
-        cancel: &CancelToken::default(),
+        cancel,
         repairs: false,
         progress,
     };
     match checker.run(table).await {
         Ok(findings) => findings
             .iter()
-            .for_each(|finding| told(&name, finding, report)),
+            .for_each(|finding| note(&name, finding, report)),
         Err(error) => {
-            let at = locate::unreadable(engine.as_ref(), table).await;
+            let at = locate::unreadable(engine.as_ref(), (table, cancel)).await;
             report.damaged(&format!("table {name}{at}: {}", error.message()));
         }
     }
 }
 
-fn told(name: &str, finding: &Finding, report: &mut Report) {
+fn note(name: &str, finding: &Finding, report: &mut Report) {
     if let Some(why) = &finding.skipped {
         report.lines.push(format!("note: table {name}: {why}"));
     }

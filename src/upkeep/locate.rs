@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::catalog::{IndexId, Table, TableId};
 use crate::exec::backfill::rows::{Maker, key_text};
+use crate::exec::cancel::CancelToken;
 use crate::exec::row::{Layout, StoredRow};
 use crate::exec::write::space;
 use crate::kv::lsm::Extent;
@@ -52,15 +53,19 @@ fn hex(key: &[u8]) -> String {
     format!("x'{}'", digits.concat())
 }
 
-/// Which row of a table cannot be read, if one cannot: ` at row /3`, ` behind row /7`.
-pub(super) async fn unreadable(engine: &dyn Engine, table: &Table) -> String {
+/// Which row of a table cannot be read, if one cannot: ` at row /3`, ` behind row /7`. Nothing once it is
+/// not to be looked for any more.
+pub(super) async fn unreadable(
+    engine: &dyn Engine,
+    (table, cancel): (&Table, &CancelToken),
+) -> String {
     let snapshot = engine.snapshot();
     let layout = Layout::of(table);
     let mut scan = Scan::new(space(table), KeyRange::all());
     // A page that cannot be read is read again row by row.
     let mut last: Option<Key> = None;
     let mut page = Page::default();
-    loop {
+    while cancel.reason().is_none() {
         if snapshot.scan(&scan, &mut page).await.is_err() {
             if scan.options.max_rows == 1 {
                 return last.map_or_else(
@@ -80,7 +85,8 @@ pub(super) async fn unreadable(engine: &dyn Engine, table: &Table) -> String {
             last = Some(key.to_vec());
         }
         if !scan.advance(&mut page) {
-            return String::new();
+            break;
         }
     }
+    String::new()
 }

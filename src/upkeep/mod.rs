@@ -3,11 +3,13 @@
 //!
 //! - `check`: every file against its checksum, every row, every index against its table;
 //! - `table`: one table out of a backup into a data directory;
-//! - `progress`: how far it is, for a person at a terminal.
+//! - `progress`: how far it is, for a person at a terminal;
+//! - `interrupt`: signals, which a task ends at in order.
 //!
 //! What the files are is the matter of `kv::lsm`; making a backup is a statement (`session`).
 
 mod check;
+mod interrupt;
 mod locate;
 mod progress;
 mod table;
@@ -18,7 +20,9 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use crate::kv::lsm;
+use crate::exec::cancel::CancelToken;
+use crate::kv::{Error, lsm};
+use interrupt::INTERRUPTED;
 use progress::Bar;
 
 /// Something to do.
@@ -69,8 +73,10 @@ pub fn run(task: &Task) -> ExitCode {
         .worker_threads(1)
         .enable_all()
         .build();
+    let ended = ended.and_then(|runtime| Ok((runtime, interrupt::watch()?)));
     let ended = ended.map_err(|error| format!("cannot start: {error}"));
-    let ended = ended.and_then(|runtime| runtime.block_on(done(task, &mut out)));
+    let ended = ended
+        .and_then(|(runtime, cancel)| runtime.block_on(done(task, (cancel.as_ref(), &mut out))));
     match ended {
         Ok(Outcome::Fine) => ExitCode::SUCCESS,
         Ok(Outcome::Damaged) => ExitCode::from(EXIT_DAMAGED),
@@ -81,16 +87,24 @@ pub fn run(task: &Task) -> ExitCode {
     }
 }
 
-async fn done(task: &Task, out: &mut dyn Write) -> Result<Outcome, String> {
-    match task {
-        Task::Check { dir } => check::run(dir, out).await,
-        Task::Restore { backup, data_dir } => restore(backup, data_dir, out),
+async fn done(
+    task: &Task,
+    (cancel, out): (&CancelToken, &mut dyn Write),
+) -> Result<Outcome, String> {
+    let ended = match task {
+        Task::Check { dir } => check::run(dir, (cancel, out)).await,
+        Task::Restore { backup, data_dir } => restore(backup, data_dir, (cancel, out)),
         Task::RestoreTable {
             backup,
             data_dir,
             table,
-        } => table::restore(backup, data_dir, (table, out)).await,
-    }
+        } => table::restore((backup, data_dir), table, (cancel, out)).await,
+    };
+    // What it stumbled over on its way out is nobody's business.
+    ended.map_err(|line| match cancel.reason() {
+        Some(_) => INTERRUPTED.to_owned(),
+        None => line,
+    })
 }
 
 /// A data directory in a backup would be part of neither.
@@ -107,21 +121,51 @@ fn check_outside(data_dir: &Path, backup: &Path) -> Result<(), String> {
     }
 }
 
-fn restore(backup: &Path, data_dir: &Path, out: &mut dyn Write) -> Result<Outcome, String> {
+fn restore(
+    backup: &Path,
+    data_dir: &Path,
+    (cancel, out): (&CancelToken, &mut dyn Write),
+) -> Result<Outcome, String> {
     check_outside(data_dir, backup)?;
     let bar = Bar::new("restoring");
-    let restored = lsm::restore(backup, data_dir, &|done, all| bar.show(done, all));
+    let progress = |done, all| {
+        bar.show(done, all);
+        cancel.reason().is_none()
+    };
+    let restored = lsm::restore(backup, data_dir, &progress);
     drop(bar);
-    let restored = restored.map_err(|error| error.to_string())?;
+    let restored = restored.map_err(|error| told(&error))?;
     let (files, bytes) = restored.size();
     let text = format!(
         "restored {files} files, {} from the backup of {}\nstart: meseta --data-dir {}\n",
         progress::size(bytes),
         restored.taken,
-        data_dir.display()
+        shell_word(data_dir)
     );
     tell(out, &text)?;
     Ok(Outcome::Fine)
+}
+
+/// A path as one writes it in a command.
+fn shell_word(path: &Path) -> String {
+    let text = path.display().to_string();
+    let is_plain = |letter: char| letter.is_alphanumeric() || "/._-+=:,@%".contains(letter);
+    if !text.is_empty() && text.chars().all(is_plain) {
+        return text;
+    }
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
+/// An error of the storage, for whoever is about to start no server.
+fn told(error: &Error) -> String {
+    if let Error::InUse { dir } = error {
+        let dir = dir.display();
+        return format!(
+            "data directory {dir} is in use: a server runs on it, which must be stopped first, or another \
+             check or restore"
+        );
+    }
+    error.to_string()
 }
 
 fn tell(out: &mut dyn Write, text: &str) -> Result<(), String> {

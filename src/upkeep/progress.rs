@@ -29,17 +29,16 @@ impl Bar {
         }
     }
 
-    /// Draws it, when it was not drawn just now. Always says to go on.
-    pub(super) fn show(&self, done: u64, all: u64) -> bool {
+    /// Draws it, when it was not drawn just now.
+    pub(super) fn show(&self, done: u64, all: u64) {
         if !self.is_shown {
-            return true;
+            return;
         }
         let mut drawn = self.drawn.lock();
         if drawn.is_none_or(|drawn| DRAW_INTERVAL <= drawn.elapsed()) {
             *drawn = Some(Instant::now());
             let _ = write!(io::stderr(), "\r{}", line(self.what, done, all));
         }
-        true
     }
 }
 

@@ -10,44 +10,40 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::progress::Bar;
-use super::{Outcome, tell};
+use super::{Outcome, tell, told};
 use crate::catalog::store::SYSTEM_SPACE;
 use crate::catalog::{Catalog, Definitions, IndexState, Table};
 use crate::codec::keyspace::SystemKey;
 use crate::codec::row::expiry_of;
-use crate::error::Result;
+use crate::error::{self, Code, Result};
+use crate::exec::cancel::CancelToken;
 use crate::exec::write::space;
 use crate::index;
 use crate::kv::expiry::Expiry;
 use crate::kv::lsm::{self, Backup, Lsm, Still};
-use crate::kv::{Engine, KeyRange, Page, Scan, Snapshot, Space, WriteSet};
+use crate::kv::{Engine, Error, KeyRange, Page, Scan, Snapshot, Space, WriteSet};
 
 /// Copies a table.
 ///
 /// # Errors
 /// Why it is not there, in one line.
 pub(super) async fn restore(
-    backup: &Path,
-    data_dir: &Path,
-    ((database, name), out): (&(String, String), &mut dyn Write),
+    (backup, data_dir): (&Path, &Path),
+    (database, name): &(String, String),
+    (cancel, out): (&CancelToken, &mut dyn Write),
 ) -> std::result::Result<Outcome, String> {
     let read = Backup::read(backup).and_then(|read| read.check_lists(backup).map(|()| read));
-    let taken = read.map_err(|error| error.to_string())?.taken;
-    if !lsm::is_data_dir(data_dir) {
-        let dir = data_dir.display();
-        return Err(format!(
-            "{dir} is no data directory: a table is restored into one that is there"
-        ));
-    }
-    let source = Still::open(backup).map_err(|error| error.to_string())?;
+    let taken = read.map_err(|error| told(&error))?.taken;
+    check_data(data_dir)?;
+    let source = Still::open(backup).map_err(|error| told(&error))?;
     let expiry = Arc::new(Expiry::new(expiry_of));
     let options = lsm::Options {
         expiry: Some(Arc::clone(&expiry)),
         ..lsm::Options::new(data_dir)
     };
-    let target = Lsm::open(&options).map_err(|error| error.to_string())?;
+    let target = Lsm::open(&options).map_err(|error| told(&error))?;
     let target: Arc<dyn Engine> = Arc::new(target);
-    let copied = copy((&source, &target), &expiry, (database, name)).await;
+    let copied = copy((&source, &target), (&expiry, cancel), (database, name)).await;
     let closed = target.close().await;
     let rows = copied.map_err(|error| error.message().to_owned())?;
     closed.map_err(|error| error.to_string())?;
@@ -56,14 +52,67 @@ pub(super) async fn restore(
     Ok(Outcome::Fine)
 }
 
+/// A table is restored into what is there.
+fn check_data(dir: &Path) -> std::result::Result<(), String> {
+    if lsm::is_half_restored(dir) {
+        let dir = dir.to_path_buf();
+        return Err(told(&Error::HalfRestored { dir }));
+    }
+    if lsm::is_data_dir(dir) {
+        return Ok(());
+    }
+    let why = if dir.is_dir() {
+        "it has no file MESETA"
+    } else if dir.exists() {
+        "it is a file"
+    } else {
+        "it does not exist"
+    };
+    let dir = dir.display();
+    Err(format!(
+        "{dir} is no data directory: {why}; a table is restored into one that is there"
+    ))
+}
+
+/// The table as the backup has it.
+fn wanted<'d>(
+    definitions: &'d Definitions,
+    (database, name): (&str, &str),
+) -> Result<&'d Arc<Table>> {
+    definitions.table(database, name).map_err(|cause| {
+        let text = if !definitions.has_database(database) {
+            format!("the backup has no database {database}")
+        } else if cause.code() == Code::WrongObject {
+            format!("{database}.{name} is a view in the backup, and only tables are restored")
+        } else {
+            format!("the backup has no table {database}.{name}")
+        };
+        error::Error::new(cause.code(), text)
+    })
+}
+
+/// What the name of a table that is restored must be in the data directory: nobody's.
+fn check_free(catalog: &Catalog, (database, name): (&str, &str)) -> Result<()> {
+    let current = catalog.current();
+    if !current.has(database, name) {
+        return Ok(());
+    }
+    let text = format!(
+        "the data directory has a table or view {database}.{name}: start the server, rename it \
+         (RENAME TABLE) or drop it, and stop the server again"
+    );
+    Err(error::Error::new(Code::TableExists, text))
+}
+
 async fn copy(
     (source, target): (&Still, &Arc<dyn Engine>),
-    expiry: &Expiry,
+    (expiry, cancel): (&Expiry, &CancelToken),
     (database, name): (&str, &str),
 ) -> Result<u64> {
     let definitions = Definitions::read(source).await?;
-    let old = definitions.table(database, name)?;
+    let old = wanted(&definitions, (database, name))?;
     let catalog = Catalog::open(Arc::clone(target)).await?;
+    check_free(&catalog, (database, name))?;
     if !catalog.current().has_database(database) {
         catalog.create_database(database).await?;
     }
@@ -85,6 +134,7 @@ async fn copy(
     let mut copier = Copier {
         source: snapshot.as_ref(),
         target: target.as_ref(),
+        cancel,
         bar: Bar::new("copying"),
         copied: 0,
         all: pairs.iter().map(keys_of).sum(),
@@ -117,6 +167,7 @@ fn spaces_to_copy(old: &Table, new: &Table) -> Vec<(Space, Space)> {
 struct Copier<'a> {
     source: &'a dyn Snapshot,
     target: &'a dyn Engine,
+    cancel: &'a CancelToken,
     bar: Bar,
     /// Keys of all spaces together.
     copied: u64,
@@ -131,6 +182,7 @@ impl Copier<'_> {
         let mut page = Page::default();
         let mut copied = 0;
         loop {
+            self.cancel.check()?;
             self.source.scan(&scan, &mut page).await?;
             let count = u64::try_from(page.len()).unwrap_or(u64::MAX);
             if 0 < count {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::*;
 use crate::codec::row::expiry_of;
+use crate::exec::cancel::Stop;
 use crate::exec::testing::Server;
 use crate::index;
 use crate::kv::expiry::{Expiry, Living};
@@ -46,8 +47,16 @@ impl House {
 
     /// What a task says, and how it ends.
     async fn told(&self, task: Task) -> Result<(Outcome, Vec<String>), String> {
+        self.told_until(task, &CancelToken::default()).await
+    }
+
+    async fn told_until(
+        &self,
+        task: Task,
+        cancel: &CancelToken,
+    ) -> Result<(Outcome, Vec<String>), String> {
         let mut out = Vec::new();
-        let outcome = done(&task, &mut out).await?;
+        let outcome = done(&task, (cancel, &mut out)).await?;
         let base = self.base.path().display().to_string();
         let text = String::from_utf8(out).unwrap().replace(&base, "");
         Ok((outcome, text.lines().map(str::to_owned).collect()))
@@ -270,7 +279,11 @@ async fn a_table_is_restored_with_its_counter_into_what_has_none_of_its_name() {
         .restore_table("shop.tickets", "data")
         .await
         .unwrap_err();
-    assert_eq!(exists, "Table 'tickets' already exists");
+    assert_eq!(
+        exists,
+        "the data directory has a table or view shop.tickets: start the server, rename it (RENAME TABLE) or \
+         drop it, and stop the server again"
+    );
     house.restore_table("shop.tickets", "other").await.unwrap();
     let other = house.server("other").await;
     other
@@ -286,11 +299,22 @@ async fn a_table_is_restored_with_its_counter_into_what_has_none_of_its_name() {
         .restore_table("shop.orders", "other")
         .await
         .unwrap_err();
-    assert!(running.contains("is in use by another server"), "{running}");
+    assert!(
+        running.contains("is in use: a server runs on it, which must be stopped"),
+        "{running}"
+    );
+    let dir = house.path("other");
+    let checked = house.told(Task::Check { dir }).await.unwrap_err();
+    assert_eq!(checked, running);
     stop(other).await;
+    refuses_what_is_not_there(&house).await;
+}
+
+/// Of a backup with a shop, and a data directory `other`.
+async fn refuses_what_is_not_there(house: &House) {
     for (table, text) in [
-        ("shop.nosuch", "Table 'shop.nosuch' doesn't exist"),
-        ("nosuch.t", "Unknown database 'nosuch'"),
+        ("shop.nosuch", "the backup has no table shop.nosuch"),
+        ("nosuch.t", "the backup has no database nosuch"),
     ] {
         assert_eq!(house.restore_table(table, "other").await.unwrap_err(), text);
     }
@@ -298,7 +322,20 @@ async fn a_table_is_restored_with_its_counter_into_what_has_none_of_its_name() {
         .restore_table("shop.orders", "nosuch")
         .await
         .unwrap_err();
-    assert!(nowhere.contains("is no data directory"), "{nowhere}");
+    assert!(
+        nowhere.contains("is no data directory: it does not exist; "),
+        "{nowhere}"
+    );
+    fs::create_dir(house.path("half")).unwrap();
+    fs::write(house.path("half/RESTORING"), "").unwrap();
+    let half = house
+        .restore_table("shop.orders", "half")
+        .await
+        .unwrap_err();
+    assert!(
+        half.contains("was not finished: unless it is under way, remove the directory"),
+        "{half}"
+    );
     assert!(!Path::new(&house.path("nosuch")).exists());
 }
 
@@ -469,4 +506,52 @@ async fn a_whole_backup_becomes_a_server() {
     server.run("UNDROP TABLE gone").await.unwrap();
     assert_eq!(server.check("gone").await, ["status OK"]);
     stop(server).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_interrupted_says_so_and_leaves_nothing() {
+    let house = House::new();
+    let server = house.server("data").await;
+    fill(&server).await;
+    let backup = house.path("backup");
+    let made = server.engine().checkpoint(&backup, &Arc::default()).await;
+    made.unwrap();
+    stop(server).await;
+    stop(house.server("other").await).await;
+    let cancel = CancelToken::default();
+    cancel.stop(Stop::ShuttingDown);
+    let table = ("shop".to_owned(), "orders".to_owned());
+    for task in [
+        Task::Check {
+            dir: house.path("data"),
+        },
+        Task::Restore {
+            backup: backup.clone(),
+            data_dir: house.path("new"),
+        },
+        Task::RestoreTable {
+            backup,
+            data_dir: house.path("other"),
+            table,
+        },
+    ] {
+        let ended = house.told_until(task, &cancel).await;
+        assert_eq!(ended.unwrap_err(), "interrupted");
+    }
+    assert!(!house.path("new").exists());
+    house.restore_table("shop.orders", "other").await.unwrap();
+}
+
+#[test]
+fn a_path_in_a_command_is_quoted_where_it_must_be() {
+    for (path, word) in [
+        ("/var/lib/meseta-2_a.b", "/var/lib/meseta-2_a.b"),
+        ("d 8", "'d 8'"),
+        ("", "''"),
+        ("it's $HOME", r"'it'\''s $HOME'"),
+        ("~/d", "'~/d'"),
+        ("日", "日"),
+    ] {
+        assert_eq!(shell_word(Path::new(path)), word);
+    }
 }

@@ -42,8 +42,8 @@ pub(super) const FILE_MODE: u32 = 0o600;
 /// older may have made them under another.
 const OTHERS: u32 = 0o007;
 
-const VERSION_FILE: &str = "MESETA";
-const VERSION_FILE_NEW: &str = "MESETA.new";
+pub(super) const VERSION_FILE: &str = "MESETA";
+pub(super) const VERSION_FILE_NEW: &str = "MESETA.new";
 const LOCK_FILE: &str = "LOCK";
 
 /// Of a directory that is being made from a backup.
@@ -69,8 +69,8 @@ pub(super) struct DirectoryLock {
 ///
 /// # Errors
 ///
-/// [`Error::InUse`], [`Error::ForeignDirectory`], [`Error::OtherFormat`], [`Error::Unwritable`];
-/// [`Error::Corrupt`] when the version file of a directory with rows is missing.
+/// [`Error::InUse`], [`Error::ForeignDirectory`], [`Error::HalfRestored`], [`Error::OtherFormat`],
+/// [`Error::Unwritable`]; [`Error::Corrupt`] when the version file is damaged, or missing beside rows.
 pub(super) fn claim(dir: &Path) -> Result<DirectoryLock> {
     let unwritable = |cause: io::Error| Error::Unwritable {
         dir: dir.to_path_buf(),
@@ -209,14 +209,20 @@ pub(super) fn is_claimed(dir: &Path) -> bool {
         .any(|name| dir.join(name).is_file())
 }
 
+/// Whether a restore into this directory was cut off, or is under way.
+pub fn is_half_restored(dir: &Path) -> bool {
+    !is_data(dir) && dir.join(RESTORING_FILE).exists()
+}
+
 /// Keeps servers out of a data directory for as long as the file is held.
 ///
 /// # Errors
 ///
-/// [`Error::NoBackup`] when it is no data directory; [`Error::InUse`], [`Error::OtherFormat`],
-/// [`Error::ForeignDirectory`], [`Error::Unwritable`].
+/// [`Error::NoBackup`] when it is no data directory; [`Error::HalfRestored`], [`Error::InUse`],
+/// [`Error::OtherFormat`], [`Error::Unwritable`]; [`Error::Corrupt`] when the version file is damaged.
 pub(super) fn hold(dir: &Path) -> Result<File> {
     if check_version(dir)?.is_none() {
+        check_restored(dir)?;
         return Err(Error::NoBackup {
             dir: dir.to_path_buf(),
             why: "nor is it a data directory: it has neither a file BACKUP nor a file MESETA"
@@ -262,13 +268,38 @@ fn check_version(dir: &Path) -> Result<Option<Version>> {
         Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(cause) => return Err(Error::io(format!("reading {}", path.display()), &cause)),
     };
+    let damaged = || Error::Corrupt {
+        what: format!(
+            "file {}: it does not tell the format of a data directory",
+            path.display()
+        ),
+    };
     let mut lines = text.lines();
-    if lines.next() != Some(VERSION_HEAD) {
-        return Err(foreign(dir, VERSION_FILE));
-    }
-    let format = lines.next().unwrap_or("none");
+    let is_headed = lines.next() == Some(VERSION_HEAD);
+    let format = lines.next().filter(|format| is_headed && is_format(format));
+    let format = format.ok_or_else(damaged)?;
+    let version = check_format(dir, format)?;
+    // Of a format that is known, this is all that there may be.
     let is_all = text == format!("{VERSION_HEAD}\n{format}\n");
-    check_format(dir, if is_all { format } else { "none" }).map(Some)
+    is_all.then_some(Some(version)).ok_or_else(damaged)
+}
+
+/// Whether a line tells a format, of whichever server.
+fn is_format(line: &str) -> bool {
+    let number = line.strip_prefix("format ");
+    number.is_some_and(|number| number.parse::<u32>().is_ok())
+}
+
+/// # Errors
+///
+/// [`Error::HalfRestored`].
+pub(super) fn check_restored(dir: &Path) -> Result<()> {
+    if is_half_restored(dir) {
+        return Err(Error::HalfRestored {
+            dir: dir.to_path_buf(),
+        });
+    }
+    Ok(())
 }
 
 /// Which of the formats that can be read this is.
@@ -290,6 +321,7 @@ pub(super) fn check_format(dir: &Path, format: &str) -> Result<Version> {
 }
 
 fn check_not_foreign(dir: &Path) -> Result<()> {
+    check_restored(dir)?;
     let cannot_read = |cause: io::Error| Error::io(format!("reading {}", dir.display()), &cause);
     let mut is_ours = false;
     let mut stranger = None;

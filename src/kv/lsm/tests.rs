@@ -108,8 +108,38 @@ async fn another_format_is_named() {
     .unwrap();
     let expected = format!("data directory {shown} has format 7, this server reads format 3");
     assert_eq!(refusal(dir.path()), expected);
-    fs::write(dir.path().join("MESETA"), "plains of Castile").unwrap();
-    assert!(refusal(dir.path()).ends_with("it holds MESETA"));
+}
+
+/// Mechanism: any other text was taken for somebody else's file MESETA, and a data directory for a strange one.
+#[tokio::test]
+async fn a_damaged_version_file_is_told_as_that() {
+    let dir = tempfile::tempdir().unwrap();
+    let engine = Lsm::open(&options(dir.path())).unwrap();
+    engine.close().await.unwrap();
+    let path = dir.path().join("MESETA");
+    let whole = fs::read(&path).unwrap();
+    for text in [
+        "",
+        "plains of Castile",
+        "Meseta data directory",
+        "Meseta data directory\n",
+        "Meseta data directory\nformat 3",
+        "Meseta data directory\nformat 3\nand more\n",
+        "Meseta data directory\nformat three\n",
+        "\0\0\0\0",
+    ] {
+        fs::write(&path, text).unwrap();
+        let expected = format!(
+            "stored bytes are damaged: file {}: it does not tell the format of a data directory",
+            path.display()
+        );
+        assert_eq!(refusal(dir.path()), expected, "{text:?}");
+        let checked = verify(dir.path(), &|_, _| true).unwrap_err();
+        assert_eq!(checked.to_string(), expected, "{text:?}");
+    }
+    fs::write(&path, whole).unwrap();
+    let engine = Lsm::open(&options(dir.path())).unwrap();
+    engine.close().await.unwrap();
 }
 
 #[tokio::test]

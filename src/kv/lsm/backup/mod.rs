@@ -108,13 +108,13 @@ impl Backup {
     ///
     /// # Errors
     ///
-    /// [`Error::NoBackup`] when the directory is none, or one that was not finished;
+    /// [`Error::NoBackup`] when the directory is none, [`Error::HalfBackup`] when it was not finished;
     /// [`Error::OtherFormat`], [`Error::Corrupt`], [`Error::Io`].
     pub fn read(dir: &Path) -> Result<Backup> {
         let path = dir.join(BACKUP_FILE);
         let text = match fs::read_to_string(&path) {
             Ok(text) => text,
-            Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Err(no_backup(dir)),
+            Err(cause) if is_missing(&cause) => return Err(no_backup(dir)),
             Err(cause) if cause.kind() == io::ErrorKind::InvalidData => {
                 return Err(damaged(&path, "it is not a text"));
             }
@@ -201,18 +201,36 @@ fn parse_entry(line: &str) -> Option<Entry> {
     Some(Entry { name, sum })
 }
 
+/// Whether a backup in this directory was cut off, or is being made.
+fn is_half(dir: &Path) -> bool {
+    dir.join(PART_FILE).exists() && !dir.join(BACKUP_FILE).exists()
+}
+
+/// Why what has no file BACKUP is no backup.
 fn no_backup(dir: &Path) -> Error {
-    let why = if dir.join(PART_FILE).exists() {
-        "the backup was not finished"
-    } else if dir.is_dir() {
-        "it has no file BACKUP"
-    } else {
-        "it is no directory"
+    if is_half(dir) {
+        return Error::HalfBackup {
+            dir: dir.to_path_buf(),
+        };
+    }
+    let why = match fs::metadata(dir) {
+        Ok(found) if found.is_dir() => "it has no file BACKUP",
+        Ok(_) => "it is a file",
+        Err(cause) if is_missing(&cause) => "it does not exist",
+        Err(cause) => return reading(dir, &cause),
     };
     Error::NoBackup {
         dir: dir.to_path_buf(),
         why: why.to_owned(),
     }
+}
+
+/// Whether there is nothing of that name; a file in the place of a directory leads to nothing either.
+fn is_missing(cause: &io::Error) -> bool {
+    matches!(
+        cause.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+    )
 }
 
 fn damaged(path: &Path, what: &str) -> Error {
@@ -229,20 +247,41 @@ fn writing(path: &Path, cause: &io::Error) -> Error {
     Error::io(format!("writing {}", path.display()), cause)
 }
 
+fn making(dir: &Path, cause: &io::Error) -> Error {
+    Error::io(format!("making directory {}", dir.display()), cause)
+}
+
 /// Makes a directory, or takes one that is empty. Whether it was made.
 ///
 /// # Errors
 ///
-/// [`Error::NotEmpty`], [`Error::Io`].
+/// Those of [`check_empty`]; [`Error::Io`].
 fn empty_dir(dir: &Path) -> Result<bool> {
     match copy::make_dir(dir) {
         Ok(()) => return Ok(true),
         Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => {}
         Err(cause) => {
-            let doing = format!("making directory {}", dir.display());
-            return Err(Error::io(doing, &cause));
+            return Err(making(dir, &cause));
         }
     }
+    check_empty(dir)?;
+    Ok(false)
+}
+
+/// # Errors
+///
+/// [`Error::NotEmpty`], [`Error::HalfBackup`], [`Error::HalfRestored`] for what is in the directory;
+/// [`Error::IsFile`], [`Error::Io`].
+fn check_empty(dir: &Path) -> Result<()> {
+    if !dir.is_dir() {
+        return Err(Error::IsFile {
+            path: dir.to_path_buf(),
+        });
+    }
+    if is_half(dir) {
+        return Err(no_backup(dir));
+    }
+    directory::check_restored(dir)?;
     let entries = fs::read_dir(dir).map_err(|cause| reading(dir, &cause))?;
     for entry in entries {
         let name = entry.map_err(|cause| reading(dir, &cause))?.file_name();
@@ -254,5 +293,5 @@ fn empty_dir(dir: &Path) -> Result<bool> {
             });
         }
     }
-    Ok(false)
+    Ok(())
 }

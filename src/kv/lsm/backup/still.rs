@@ -155,7 +155,10 @@ impl Names {
             | Error::OtherFormat { .. }
             | Error::Unwritable { .. }
             | Error::NotEmpty { .. }
+            | Error::IsFile { .. }
             | Error::NoBackup { .. }
+            | Error::HalfBackup { .. }
+            | Error::HalfRestored { .. }
             | Error::Injected { .. }) => other,
         }
     }

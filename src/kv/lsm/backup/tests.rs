@@ -218,7 +218,7 @@ async fn a_flipped_bit_is_found_in_every_file() {
             assert!(
                 matches!(&cause, Error::Corrupt { what } if what.contains(&path.display().to_string()))
             );
-            assert!(!is_data_dir(&new));
+            assert!(!new.exists(), "what it made is taken away");
             tried += 1;
         }
         fs::write(&path, &whole).unwrap();
@@ -299,24 +299,9 @@ async fn directories_that_will_not_do_are_refused() {
     assert!(matches!(cause, Error::NoBackup { .. }), "{cause}");
     let cause = restore(&data, &base.path().join("new"), &go_on).unwrap_err();
     assert!(matches!(cause, Error::NoBackup { .. }), "{cause}");
-    // A backup is no data directory, nor is half of a restored one.
+    // A backup is no data directory.
     let cause = Lsm::open(&options(&backup)).err().unwrap();
     assert!(matches!(cause, Error::ForeignDirectory { .. }), "{cause}");
-    let half = base.path().join("half");
-    restore(&backup, &half, &|_, _| false).unwrap_err();
-    let cause = Lsm::open(&options(&half)).err().unwrap();
-    assert!(matches!(cause, Error::ForeignDirectory { .. }), "{cause}");
-    // Half of a backup says so.
-    fs::rename(backup.join(BACKUP_FILE), backup.join(PART_FILE)).unwrap();
-    for cause in [
-        verify(&backup, &go_on).unwrap_err(),
-        restore(&backup, &base.path().join("new"), &go_on).unwrap_err(),
-    ] {
-        assert!(
-            cause.to_string().ends_with("the backup was not finished"),
-            "{cause}"
-        );
-    }
     live.close().await.unwrap();
     let cause = live
         .checkpoint(&base.path().join("late"), &Arc::default())
@@ -354,6 +339,148 @@ fn what_a_backup_says_of_itself_comes_back() {
     assert_eq!(table_id("lsm/keyspaces/1/tables/7"), Some(7));
     assert_eq!(table_id("/x/lsm/keyspaces/0/tables/7"), None);
     assert_eq!(table_id("lsm/keyspaces/1/v7"), None);
+}
+
+/// Mechanism: what a cut-off backup leaves was told as "it holds lsm", or without what to do about it.
+#[tokio::test]
+async fn half_of_a_backup_says_that_it_can_be_removed() {
+    let base = tempfile::tempdir().unwrap();
+    let backup = base.path().join("backup");
+    let live = engine(&base.path().join("data")).await;
+    live.checkpoint(&backup, &Arc::default()).await.unwrap();
+    fs::rename(backup.join(BACKUP_FILE), backup.join(PART_FILE)).unwrap();
+    let expected = format!(
+        "directory {} has a backup that was not finished: unless it is being made just now, the directory can be \
+         removed",
+        backup.display()
+    );
+    for cause in [
+        verify(&backup, &go_on).unwrap_err(),
+        restore(&backup, &base.path().join("new"), &go_on).unwrap_err(),
+        live.checkpoint(&backup, &Arc::default()).await.unwrap_err(),
+    ] {
+        assert_eq!(cause.to_string(), expected);
+    }
+    assert!(!base.path().join("new").exists());
+    live.close().await.unwrap();
+}
+
+/// Mechanism: what a cut-off restore leaves was told as a strange file RESTORING, and not what to do about it.
+#[tokio::test]
+async fn half_of_a_restore_says_so() {
+    let base = tempfile::tempdir().unwrap();
+    let backup = base.path().join("backup");
+    let live = engine(&base.path().join("data")).await;
+    live.checkpoint(&backup, &Arc::default()).await.unwrap();
+    live.close().await.unwrap();
+    let half = base.path().join("half");
+    fs::create_dir_all(half.join("lsm/keyspaces")).unwrap();
+    fs::write(half.join(directory::RESTORING_FILE), "Being restored").unwrap();
+    let expected = format!(
+        "directory {} has a restore that was not finished: unless it is under way, remove the directory and \
+         restore again",
+        half.display()
+    );
+    for cause in [
+        Lsm::open(&options(&half)).err().unwrap(),
+        verify(&half, &go_on).unwrap_err(),
+        restore(&backup, &half, &go_on).unwrap_err(),
+    ] {
+        assert_eq!(cause.to_string(), expected);
+    }
+    assert_eq!(files_below(&half).len(), 1, "nothing was changed");
+}
+
+/// Mechanism: a restore that failed left half of a data directory.
+#[tokio::test]
+async fn a_restore_that_fails_takes_away_what_it_made_and_nothing_else() {
+    let base = tempfile::tempdir().unwrap();
+    let backup = base.path().join("backup");
+    let live = engine(&base.path().join("data")).await;
+    put(&live, 1, 0).await;
+    live.checkpoint(&backup, &Arc::default()).await.unwrap();
+    live.close().await.unwrap();
+    let given_up = |to: &Path| restore(&backup, to, &|_, _| false).unwrap_err();
+    // With the directories above it, which it makes.
+    given_up(&base.path().join("no/such/dir"));
+    assert!(!base.path().join("no").exists());
+    fs::create_dir(base.path().join("no")).unwrap();
+    given_up(&base.path().join("no/such/dir"));
+    assert_eq!(fs::read_dir(base.path().join("no")).unwrap().count(), 0);
+    // An empty directory stays, with what may be in an empty one.
+    let empty = base.path().join("empty");
+    fs::create_dir_all(empty.join("lost+found")).unwrap();
+    fs::write(empty.join("lost+found/found"), "x").unwrap();
+    given_up(&empty);
+    assert_eq!(files_below(&empty), [empty.join("lost+found/found")]);
+    assert!(!empty.join("lsm").exists());
+    // At any moment.
+    for calls in 0..40 {
+        let left = std::cell::Cell::new(calls);
+        let dir = base.path().join("some");
+        let progress = |_, _| left.replace(left.get() - 1) != 0;
+        if restore(&backup, &dir, &progress).is_ok() {
+            break;
+        }
+        assert!(!dir.exists(), "{calls}");
+    }
+    // What somebody puts there meanwhile is not its own.
+    let shared = base.path().join("shared");
+    let put = |_, _| {
+        fs::write(shared.join("letter.txt"), "dear").unwrap();
+        false
+    };
+    restore(&backup, &shared, &put).unwrap_err();
+    assert_eq!(files_below(&shared), [shared.join("letter.txt")]);
+    let whole = base.path().join("new/with/above");
+    restore(&backup, &whole, &go_on).unwrap();
+    engine(&whole).await.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_file_or_nothing_in_the_place_of_a_directory_is_told_so() {
+    let base = tempfile::tempdir().unwrap();
+    let (backup, file) = (base.path().join("backup"), base.path().join("file"));
+    fs::write(&file, "x").unwrap();
+    let live = engine(&base.path().join("data")).await;
+    live.checkpoint(&backup, &Arc::default()).await.unwrap();
+    let told = |cause: Error| {
+        cause
+            .to_string()
+            .replace(&base.path().display().to_string(), "")
+    };
+    let new = base.path().join("new");
+    let missing = base.path().join("missing");
+    for (cause, expected) in [
+        (
+            verify(&missing, &go_on).unwrap_err(),
+            "/missing is no backup: it does not exist",
+        ),
+        (
+            verify(&file, &go_on).unwrap_err(),
+            "/file is no backup: it is a file",
+        ),
+        (
+            restore(&missing, &new, &go_on).unwrap_err(),
+            "/missing is no backup: it does not exist",
+        ),
+        (
+            restore(&file, &new, &go_on).unwrap_err(),
+            "/file is no backup: it is a file",
+        ),
+        (
+            restore(&backup, &file, &go_on).unwrap_err(),
+            "/file is no directory: it is a file",
+        ),
+        (
+            live.checkpoint(&file, &Arc::default()).await.unwrap_err(),
+            "/file is no directory: it is a file",
+        ),
+    ] {
+        assert_eq!(told(cause), expected);
+    }
+    assert_eq!(fs::read(&file).unwrap(), b"x");
+    live.close().await.unwrap();
 }
 
 /// Mechanism: KILL QUERY was answered at once, and the directory went some time later.
@@ -476,7 +603,7 @@ async fn a_mark_that_a_restore_has_left_goes() {
     fs::write(&mark, "Being restored").unwrap();
     let refused = Lsm::open(&options(&data)).err();
     assert!(
-        matches!(&refused, Some(Error::ForeignDirectory { found, .. }) if found == "RESTORING"),
+        matches!(&refused, Some(Error::HalfRestored { .. })),
         "{refused:?}"
     );
 }

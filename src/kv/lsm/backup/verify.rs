@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use super::tree::Tree;
 use super::{
-    BACKUP_FILE, Backup, ENGINE_DIR, Entry, PART_FILE, Progress, Sum, TABLES_DIR, copy, no_backup,
+    BACKUP_FILE, Backup, ENGINE_DIR, Entry, Progress, Sum, TABLES_DIR, copy, is_half, no_backup,
     reading, table_id,
 };
 use crate::kv::lsm::{compression, directory, foreign, journal, manifest};
@@ -59,13 +59,14 @@ struct Wanted {
 ///
 /// # Errors
 ///
-/// [`Error::NoBackup`] when it is neither; [`Error::InUse`], [`Error::OtherFormat`]; [`Error::Io`] for
-/// directories that cannot be read.
+/// [`Error::NoBackup`] when it is neither; [`Error::HalfBackup`], [`Error::HalfRestored`]; [`Error::InUse`],
+/// [`Error::OtherFormat`]; [`Error::Io`] for directories that cannot be read; [`Error::Closed`] when it was
+/// not to go on.
 pub fn verify(dir: &Path, progress: Progress<'_>) -> Result<Verified> {
-    let is_backup = dir.join(BACKUP_FILE).exists();
-    if dir.join(PART_FILE).exists() && !is_backup {
+    if !dir.is_dir() || is_half(dir) {
         return Err(no_backup(dir));
     }
+    let is_backup = dir.join(BACKUP_FILE).exists();
     let lock = (!is_backup).then(|| directory::hold(dir)).transpose()?;
     let mut found = Verified {
         _lock: lock,

@@ -50,8 +50,8 @@ impl Drop for GiveUp {
 ///
 /// # Errors
 ///
-/// [`Error::NotEmpty`], [`Error::Io`], [`Error::DiskFull`], [`Error::NoRoom`], [`Error::ReadOnly`],
-/// [`Error::Closed`].
+/// [`Error::NotEmpty`], [`Error::HalfBackup`], [`Error::HalfRestored`], [`Error::IsFile`]; [`Error::Io`],
+/// [`Error::DiskFull`], [`Error::NoRoom`], [`Error::ReadOnly`], [`Error::Closed`].
 pub(in crate::kv::lsm) async fn make(
     (shared, is_over): (Arc<Shared>, Arc<AtomicBool>),
     dir: PathBuf,
