@@ -13,7 +13,7 @@ use rand::{Rng, SeedableRng};
 
 use crate::builds::{BUILD_TIMEOUT, POLL_INTERVAL, fill, wait_until_built};
 use crate::client::{Client, Failure};
-use crate::indexes::check;
+use crate::indexes::{check, check_built};
 use crate::ring::Ring;
 use crate::server::Server;
 use crate::{LONG, Rounds, connect, connect_bare, is_over};
@@ -118,6 +118,7 @@ pub(crate) fn run(rounds: &Rounds) -> Result<String, String> {
         counts.resumed += u32::from(has_resumed(rounds.directory()));
         let mut client = connect(&server.address)?;
         ring.verify(&mut client, TABLE, &acknowledged)
+            .and_then(|()| check_built(&mut client, TABLE))
             .map_err(told)?;
         // At times the next round kills the same change again.
         let is_last = round == rounds.count;

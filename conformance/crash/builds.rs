@@ -10,7 +10,7 @@ use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
 use crate::client::{Client, Failure};
-use crate::indexes::check;
+use crate::indexes::{check, check_built};
 use crate::ring::{self, GROUPS, Ring};
 use crate::server::Server;
 use crate::{DATABASE, LONG, Rounds, connect, connect_bare, is_over};
@@ -88,6 +88,7 @@ pub(crate) fn run(rounds: &Rounds) -> Result<String, String> {
         counts.resumed += u32::from(has_resumed(rounds.directory()));
         let mut client = connect(&server.address)?;
         ring.verify(&mut client, TABLE, &acknowledged)
+            .and_then(|()| check_built(&mut client, TABLE))
             .map_err(told)?;
         // At times the next round kills the same build again.
         let is_last = round == rounds.count;

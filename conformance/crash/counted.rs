@@ -1,5 +1,5 @@
 //! Kills the server under writers whose ids it counts: no id is ever given twice, neither by the server
-//! that goes on after the kill nor when the rows that had the greatest ids were deleted.
+//! that goes on after the kill nor when the rows that had the greatest ids were deleted. Table and index agree.
 //!
 //! Rows are deleted all the time, so a repeated id would not be a duplicate: the ids are compared here.
 //! Beside them long rows are written, so that there are flushes and compactions to be cut off.
@@ -12,6 +12,7 @@ use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
 use crate::client::{Client, Failure};
+use crate::indexes;
 use crate::{DATABASE, Rounds, connect, connect_bare, is_conflict, is_over};
 
 /// The least and the most time that writers have before the kill.
@@ -46,6 +47,8 @@ pub(crate) fn run(rounds: &Rounds) -> Result<String, String> {
             }
         }
         server = rounds.start()?;
+        indexes::check(&mut connect(&server.address)?, "numbered")
+            .map_err(|e| format!("round {round}, seed {}: {e}", rounds.seed))?;
     }
     if given.is_empty() {
         return Err("no id was ever given".to_owned());
@@ -56,7 +59,9 @@ pub(crate) fn run(rounds: &Rounds) -> Result<String, String> {
 fn make_table(client: &mut Client) -> Result<(), Failure> {
     client.execute(&format!("CREATE DATABASE {DATABASE}"))?;
     client.execute(&format!("USE {DATABASE}"))?;
-    client.execute("CREATE TABLE numbered (id INT AUTO_INCREMENT PRIMARY KEY, v INT)")?;
+    client.execute(
+        "CREATE TABLE numbered (id INT AUTO_INCREMENT PRIMARY KEY, v INT, INDEX by_v (v))",
+    )?;
     client.execute("CREATE TABLE bulks (k INT PRIMARY KEY, v LONGTEXT)")?;
     Ok(())
 }

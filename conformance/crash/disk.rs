@@ -32,9 +32,12 @@ const UNMOUNT_PAUSE: Duration = Duration::from_millis(50);
 /// The smallest disk that there can be.
 const LEAST_BYTES: u64 = 32 << 20;
 
-/// Why there can be no disk here, if that is so: it takes root, loop devices and ext4.
+/// Why there can be no disk here, if that is so and may be: it takes root, loop devices and ext4.
 pub(crate) fn missing() -> Option<&'static str> {
     static MISSING: OnceLock<Option<String>> = OnceLock::new();
+    if std::env::var_os("MESETA_CRASH_DISK").is_some() {
+        return None;
+    }
     let missing = MISSING.get_or_init(|| {
         let scratch = tempfile::tempdir().map_err(|error| error.to_string());
         let made = scratch.and_then(|scratch| {

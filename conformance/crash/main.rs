@@ -18,6 +18,7 @@
 //! | `MESETA_CRASH_ROUNDS=n` | rounds of each loop, whatever the ending |
 //! | `MESETA_CRASH_KILL=n`, `MESETA_CRASH_POWER=n` | rounds with this ending, shared by the loops; 100 unless told |
 //! | `MESETA_CRASH_OTHERS=n` | n times the rounds of the quick profile, for the rest |
+//! | `MESETA_CRASH_DISK=must` | what needs a disk of its own fails where none can be made, and is not skipped |
 //! | `MESETA_CRASH_SEED=n` | the moments of the ends |
 //! | `MESETA_CRASH_BINARY=path` | another server than the one just built |
 //!
@@ -42,6 +43,7 @@ mod clock;
 mod committed;
 mod counted;
 mod disk;
+mod entries;
 mod faults;
 mod files;
 mod flips;
@@ -539,6 +541,7 @@ fn run(rounds: &Rounds) -> Result<String, String> {
             .verify(&mut client)
             .map_err(|e| format!("round {round}, seed {}: {e}", rounds.seed))?;
     }
+    entries::check_growing(&mut connect(&server.address)?)?;
     oracle.check_progress()?;
     Ok(oracle.summary())
 }

@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 
 use crate::client::Client;
+use crate::entries;
 use crate::writers::{
     ACCOUNTS, BALANCE, BULK_BYTES, BULK_KEYS, COUNTERS, Job, Log, PARTS, UPSERT_KEYS, WRITERS,
     letter_of, parties, text_of,
@@ -18,6 +19,8 @@ pub(crate) struct Oracle {
     open: Vec<Log>,
     /// What the counters hold beyond doubt, as of the last verification.
     counters: HashMap<u64, u64>,
+    /// How often the database was held against the logs.
+    verified: u64,
     acknowledged: u64,
     under_way: u64,
     under_way_kept: u64,
@@ -70,7 +73,8 @@ impl Oracle {
         )
     }
 
-    /// Holds the database against the logs; what was in doubt is decided by what is found.
+    /// Holds the database against the logs, and tables to their indexes; what was in doubt is decided by what is
+    /// found.
     pub(crate) fn verify(&mut self, client: &mut Client) -> Result<(), String> {
         self.verify_counters(client)?;
         for log in std::mem::take(&mut self.open) {
@@ -90,10 +94,13 @@ impl Oracle {
                     log.job, log.writer, log.next
                 ));
             }
+            entries::compare(client, &log)?;
             self.under_way_kept += u64::from(log.job != Job::Count && log.next < found);
             self.done.insert((log.job, log.writer), found);
         }
-        self.verify_balances(client)
+        self.verify_balances(client)?;
+        self.verified += 1;
+        entries::check(client, self.verified)
     }
 
     fn verify_counters(&mut self, client: &mut Client) -> Result<(), String> {

@@ -84,6 +84,9 @@ fn first_starts(rounds: &Rounds) -> Result<String, String> {
     ))
 }
 
+/// What a server says that refuses what it finds.
+const TELLS_LOSS: [&str; 2] = ["damaged", "is missing"];
+
 fn unsynced(rounds: &Rounds) -> Result<String, String> {
     let library = tools::eatmydata().ok_or("libeatmydata is not installed")?;
     let preload = (
@@ -102,7 +105,10 @@ fn unsynced(rounds: &Rounds) -> Result<String, String> {
         // A server that refuses what it finds has lost it; one that cannot be asked shows nothing.
         let found = match rounds.start() {
             Ok(server) => oracle.verify(&mut connect(&server.address)?),
-            Err(refusal) => Err(refusal),
+            Err(refusal) if TELLS_LOSS.iter().any(|text| rounds.log().contains(text)) => {
+                Err(refusal)
+            }
+            Err(other) => return Err(other),
         };
         if let Err(lost) = found {
             wipe(rounds.disk()?)?;

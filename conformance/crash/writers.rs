@@ -78,21 +78,22 @@ pub(crate) fn make_tables(client: &mut Client) -> Result<(), Failure> {
     let mut statements = vec![
         format!("CREATE DATABASE {DATABASE}"),
         format!("USE {DATABASE}"),
-        "CREATE TABLE singles (writer INT, seq BIGINT, v VARCHAR(40), PRIMARY KEY (writer, seq)) \
-         COMPRESSION='zstd'"
+        "CREATE TABLE singles (writer INT, seq BIGINT, v VARCHAR(40), PRIMARY KEY (writer, seq), \
+         INDEX newest (writer, seq DESC) INCLUDE (v)) COMPRESSION='zstd'"
             .to_owned(),
         "CREATE TABLE multis (writer INT, batch BIGINT, part INT, v VARCHAR(40), \
-         PRIMARY KEY (writer, batch, part))"
+         PRIMARY KEY (writer, batch, part), INDEX newest (writer, batch DESC, part) INCLUDE (v))"
             .to_owned(),
-        "CREATE TABLE upserts (writer INT, k BIGINT, a BIGINT, b BIGINT, PRIMARY KEY (writer, k))"
+        "CREATE TABLE upserts (writer INT, k BIGINT, a BIGINT, b BIGINT, PRIMARY KEY (writer, k), \
+         INDEX by_a (a) INCLUDE (b), UNIQUE INDEX by_b (writer, b))"
             .to_owned(),
-        "CREATE TABLE counters (id INT PRIMARY KEY, n BIGINT NOT NULL)".to_owned(),
-        "CREATE TABLE accounts (id INT PRIMARY KEY, balance BIGINT NOT NULL)".to_owned(),
+        "CREATE TABLE counters (id INT PRIMARY KEY, n BIGINT NOT NULL, INDEX by_n (n))".to_owned(),
+        "CREATE TABLE accounts (id INT PRIMARY KEY, balance BIGINT NOT NULL, INDEX by_balance (balance))".to_owned(),
         "CREATE TABLE transfers (writer INT, seq BIGINT, giver INT, taker INT, \
-         PRIMARY KEY (writer, seq))"
+         PRIMARY KEY (writer, seq), INDEX newest (writer, seq DESC) INCLUDE (giver, taker))"
             .to_owned(),
-        "CREATE TABLE bulks (writer INT, k BIGINT, seq BIGINT, v LONGTEXT, PRIMARY KEY (writer, k)) \
-         COMPRESSION='zstd'"
+        "CREATE TABLE bulks (writer INT, k BIGINT, seq BIGINT, v LONGTEXT, PRIMARY KEY (writer, k), \
+         UNIQUE INDEX by_seq (writer, seq)) COMPRESSION='zstd'"
             .to_owned(),
     ];
     statements.extend((0..COUNTERS).map(|id| format!("INSERT INTO counters VALUES ({id}, 0)")));

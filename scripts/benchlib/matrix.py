@@ -168,6 +168,12 @@ def add_goal(table, what, value, limit, reached):
     table.add(what, value, "", "", limit, reached, ("", ""))
 
 
+def add_unjudged(table, what, value, limit, why):
+    """One of them that this run cannot tell."""
+    table.goals.append((what, value, limit, f"not judged: {why}"))
+    print(f"  {what}: {value}, not judged: {why}", flush=True)
+
+
 def profile(server, load, options):
     """One more run on Meseta, watched by perf."""
     if not shutil.which("perf"):
