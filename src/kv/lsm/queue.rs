@@ -42,8 +42,8 @@ pub(super) enum Request {
     Watch(Watching),
     /// Sparse stretches are to be kept.
     Keep(Found),
-    /// Files that were replaced are to be let go of, as far as nobody reads them.
-    LetGo(oneshot::Sender<Result<()>>),
+    /// Files that were replaced are to be let go of, as far as nobody reads them; the oldest state that somebody reads.
+    LetGo(oneshot::Sender<Result<Ts>>),
     Close(oneshot::Sender<Result<()>>),
 }
 
@@ -58,8 +58,8 @@ impl Request {
             Request::CreateSpace(_, _, answer)
             | Request::DropSpace(_, _, answer)
             | Request::Sync(answer)
-            | Request::LetGo(answer)
             | Request::Close(answer) => drop(answer.send(Err(cause))),
+            Request::LetGo(answer) => drop(answer.send(Err(cause))),
             Request::Cut(answer) => drop(answer.send(Err(cause))),
         }
     }

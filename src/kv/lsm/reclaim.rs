@@ -3,6 +3,7 @@
 //! Nothing waits for it but callers of `compact`, and nothing is lost when it stops half-way: what
 //! it did not get to, later compactions leave out.
 
+mod deleted;
 mod dropped;
 
 use std::collections::VecDeque;
@@ -17,6 +18,7 @@ use fjall::{AbstractTree, Keyspace};
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
+use self::deleted::Deleted;
 use self::dropped::Given;
 use super::queue::Request;
 use super::snapshot::Base;
@@ -54,12 +56,18 @@ const DEAD_MIN: u64 = 50_000;
 /// the disk for longer than a minute. The ordinary compaction gets to them in its own time.
 const REWRITTEN_BYTES_MAX: u64 = 2 << 30;
 
+/// Less than this of dropped spaces, or of deleted rows, is left to the compactions that come anyway.
+const GIVEN_BYTES_MIN: u64 = 1 << 20;
+
 /// Spaces are dropped one by one, a table with each of its indexes: after the last one it takes so long until what
 /// they have left in files is looked for.
 const DROPS_PAUSE: Duration = Duration::from_millis(50);
 
 /// Dropped spaces on each side of one that is dropped that are looked at: more than a table has indexes.
 const BESIDE_MAX: u32 = 100;
+
+/// fjall 3, `SnapshotTracker::close_raw`.
+const SNAPSHOTS_UNTIL_LOOK: u32 = 10_000;
 
 /// How often a flush is looked at that is waited for.
 const FLUSH_INTERVAL: Duration = Duration::from_millis(5);
@@ -160,6 +168,7 @@ fn work(shared: &Weak<Shared>, data: &Keyspace, jobs: &Receiver<Job>) {
     let mut next_check = Instant::now();
     let mut has_more = false;
     let mut debt = Debt::Owed(0);
+    let mut deleted = Deleted::default();
     loop {
         let until_check = next_check.saturating_duration_since(Instant::now());
         let patience = match debt {
@@ -196,6 +205,9 @@ fn work(shared: &Weak<Shared>, data: &Keyspace, jobs: &Receiver<Job>) {
                 left = data.tree.tombstone_count();
             }
             debt = settle((shared, data), debt);
+            if let Err(cause) = deleted.give_back((shared, data)) {
+                tracing::warn!(%cause, "the room of deleted rows was not given back");
+            }
             next_check = Instant::now() + CHECK_INTERVAL;
         }
     }
@@ -243,6 +255,15 @@ fn is_worth_compacting(data: &Keyspace, (left, ended): (u64, u64)) -> bool {
 const LOOKED_AT: usize = 16;
 
 impl Shared {
+    /// Has the library learn which states nobody reads any more: what was deleted in them compactions leave out. It
+    /// looks when a memtable is full, and each time that so many snapshots were closed; never before, in a start.
+    fn forget_snapshots(&self) {
+        let tree = self.tree.lock().clone();
+        if let Some((db, _)) = tree {
+            (0..SNAPSHOTS_UNTIL_LOOK).for_each(|_| drop(db.snapshot()));
+        }
+    }
+
     /// Looks at the range that waits longest; says whether more wait.
     fn look_at_next(&self) -> bool {
         let next = self.reclaim.suspects.lock().pop_front();
@@ -401,6 +422,9 @@ fn flush(shared: &Weak<Shared>, data: &Keyspace) -> Result<()> {
 /// Rewrites all files without dead entries.
 fn rewrite(shared: &Weak<Shared>, data: &Keyspace) -> Result<()> {
     let failed = |cause: fjall::Error| fault::error("compacting", &cause);
+    if let Some(shared) = shared.upgrade() {
+        shared.forget_snapshots();
+    }
     let replaced = data.tree.current_version();
     let compacted = data.major_compact().map_err(failed);
     compacted.map_err(|cause| match shared.upgrade() {

@@ -6,13 +6,10 @@ use std::sync::Weak;
 use fjall::{AbstractTree, Keyspace};
 use lsm_tree::Table;
 
-use super::{REWRITTEN_BYTES_MAX, check_writes, flush, rewrite};
+use super::{GIVEN_BYTES_MIN, REWRITTEN_BYTES_MAX, check_writes, flush, rewrite};
 use crate::kv::lsm::spaces::{self, DeadSpaces};
 use crate::kv::lsm::{Shared, damage, fault, room};
 use crate::kv::{Error, Result, Space};
-
-/// Less than this of dropped spaces is left to the compactions that come anyway.
-const DROPPED_BYTES_MIN: u64 = 1 << 20;
 
 /// What became of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,7 +43,7 @@ pub(super) fn give_back((shared, data): (&Weak<Shared>, &Keyspace), kept: u64) -
     flush(shared, data)?;
     let kept = kept_bytes(&engine, data)?;
     let files = data.disk_space();
-    if files < kept.saturating_add(DROPPED_BYTES_MIN) {
+    if files < kept.saturating_add(GIVEN_BYTES_MIN) {
         return Ok(Given::All);
     }
     if let Err(cause) = engine.check_compaction(kept) {
