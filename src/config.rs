@@ -27,7 +27,7 @@ use tokio::runtime::Runtime;
 use crate::ceiling;
 use crate::leisure;
 use crate::protocol::Password;
-use crate::server::{self, TlsOptions};
+use crate::server::{self, Stored, TlsOptions};
 use crate::session::{OpenOptions, Storage};
 use crate::upkeep::Task;
 pub use logging::LogFormat;
@@ -253,9 +253,9 @@ impl Config {
         strangers::warn();
     }
 
-    /// Logs each option that is unsafe; `is_open` says that root has no password.
-    pub fn log_unsafe(&self, is_open: bool) {
-        for warning in self.warnings(is_open) {
+    /// Logs each option that is unsafe, and what is as unsafe in the data.
+    pub fn log_unsafe(&self, stored: Stored) {
+        for warning in self.warnings(stored) {
             tracing::warn!(
                 unsafe_option = warning,
                 "the server runs with an unsafe option"
@@ -317,7 +317,7 @@ impl Config {
     pub fn welcome(
         &self,
         (address, http): (SocketAddr, Option<SocketAddr>),
-        is_open: bool,
+        stored: Stored,
     ) -> String {
         let version = env!("CARGO_PKG_VERSION");
         let (ip, port) = (address.ip(), address.port());
@@ -331,7 +331,7 @@ impl Config {
             Storage::Lsm(dir) => format!("data in {}", dir.display()),
             Storage::Memory => "data in memory".to_owned(),
         };
-        let password = if is_open { "" } else { " -p" };
+        let password = if stored.is_open { "" } else { " -p" };
         let mut text = format!(
             "Meseta {version} is listening on {address} with {data}.\n\
              Connect:  mariadb --comments -h {host} -P {port} -u root{password}\n"
@@ -339,7 +339,7 @@ impl Config {
         if let Some(http) = http {
             let _ = writeln!(text, "Metrics:  http://{http}/metrics and /health");
         }
-        for warning in self.warnings(is_open) {
+        for warning in self.warnings(stored) {
             text.push_str("Unsafe:   ");
             text.push_str(warning);
             text.push('\n');
@@ -347,16 +347,15 @@ impl Config {
         text
     }
 
-    /// Whether the directory of files contains that of the data, or lies in it.
+    /// Whether the directory of files contains that of the data.
     fn is_data_among_files(&self) -> bool {
         let (Some(files), Storage::Lsm(data)) = (&self.secure_file_priv, &self.storage) else {
             return false;
         };
-        let (files, data) = (without_links(files), without_links(data));
-        files.starts_with(&data) || data.starts_with(&files)
+        without_links(data).starts_with(without_links(files))
     }
 
-    fn warnings(&self, is_open: bool) -> Vec<&'static str> {
+    fn warnings(&self, stored: Stored) -> Vec<&'static str> {
         let in_memory = self.storage == Storage::Memory;
         [
             (
@@ -385,14 +384,18 @@ impl Config {
             ),
             (
                 self.is_data_among_files(),
-                "secure-file-priv: it contains the data directory, or lies in it: files of statements and of the server should lie apart",
+                "secure-file-priv: it contains the data directory: files of statements and of the server should lie apart",
             ),
             (
                 self.is_password_shown,
                 "root-password: everybody on this machine can read it in the list of processes",
             ),
             (
-                is_open,
+                stored.full_scans && !self.allow_full_scan,
+                "sql_big_selects is persisted: one query may read a whole table",
+            ),
+            (
+                stored.is_open,
                 "root has no password: everybody on this machine may do everything",
             ),
         ]

@@ -55,8 +55,8 @@ async fn serve(config: &Config) -> Result<End, String> {
     let server = Server::new(listener, options, Arc::clone(&shared))?;
     let stop = signals.heed(&shared)?;
     let addresses = (address, http.as_ref().map(Http::address));
-    print(&config.welcome(addresses, server.is_open()))?;
-    config.log_unsafe(server.is_open());
+    print(&config.welcome(addresses, server.stored()))?;
+    config.log_unsafe(server.stored());
     if let Some(http) = &http {
         http.started(&shared);
     }
@@ -69,7 +69,7 @@ async fn serve(config: &Config) -> Result<End, String> {
         }
     };
     server.run(stopped).await;
-    Ok(end)
+    Ok(again::after(end, &stop).await)
 }
 
 fn print(text: &str) -> Result<(), String> {

@@ -1,12 +1,17 @@
-//! What signals do to a server: SIGHUP flushes its logs, the second SIGTERM ends it in the middle of a statement.
+//! What signals do to a server: SIGHUP flushes its logs, the second SIGTERM ends it in the middle of a statement. A log
+//! that cannot be written ends nothing.
 
 use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Child, Command};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::client::{Client, EndForm};
 use crate::house::House;
+use crate::server::addresses_in;
 
 /// How long the server may take to do what it is told.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -18,7 +23,54 @@ pub(crate) fn all() -> Result<(), String> {
     let dir = scratch.path();
     let mut house = House::open(dir, &[])?;
     hangup_flushes_logs(&mut house, dir)?;
-    second_ends_at_once(&house, dir)
+    second_ends_at_once(&house, dir)?;
+    outlives_its_terminal(&dir.join("other"))
+}
+
+/// A server whose log cannot be written, as that of a terminal that was closed, served nobody any more from the first
+/// line on, and did not end in order.
+fn outlives_its_terminal(dir: &Path) -> Result<(), String> {
+    fs::create_dir(dir).map_err(|e| e.to_string())?;
+    let told = dir.join("told");
+    let out = fs::File::create(&told).map_err(|e| e.to_string())?;
+    let full = fs::File::options().write(true).open("/dev/full");
+    let mut child = Command::new(env!("CARGO_BIN_EXE_meseta"))
+        .args(["--listen", "127.0.0.1:0", "--data-dir"])
+        .arg(dir.join("data"))
+        .stdout(out)
+        .stderr(full.map_err(|e| e.to_string())?)
+        .spawn()
+        .map_err(|e| e.to_string())?;
+    let ended = logs_nowhere(&mut child, &told);
+    // One that has ended is not there to be killed.
+    let _ = child.kill();
+    ended
+}
+
+fn logs_nowhere(child: &mut Child, told: &Path) -> Result<(), String> {
+    let addresses = || addresses_in(&fs::read_to_string(told).unwrap_or_default());
+    until("the address", || !addresses().is_empty())?;
+    let address = addresses().remove(0);
+    for signal in ["HUP", "HUP"] {
+        signal_to(child.id(), signal)?;
+        // A refused login is a line of the log.
+        let mut socket = TcpStream::connect(&address).map_err(|e| e.to_string())?;
+        socket.write_all(&[0xFF; 64]).map_err(|e| e.to_string())?;
+        // Whatever it answers, until it hangs up.
+        let _ = socket.read_to_end(&mut Vec::new());
+    }
+    let mut client = Client::connect(&address, "", EndForm::Ok).map_err(|e| e.to_string())?;
+    client.rows("SELECT 1").map_err(|e| e.to_string())?;
+    signal_to(child.id(), "TERM")?;
+    let mut status = None;
+    until("the end", || {
+        status = child.try_wait().ok().flatten();
+        status.is_some()
+    })?;
+    match status {
+        Some(status) if status.success() => Ok(()),
+        _ => Err(format!("it ended with {status:?}")),
+    }
 }
 
 /// SIGHUP ended the server at once; a log that was moved away is written to no more.
@@ -94,7 +146,11 @@ fn until(what: &str, mut is_so: impl FnMut() -> bool) -> Result<(), String> {
 }
 
 fn send(house: &House, signal: &str) -> Result<(), String> {
-    let id = house.server.process_id().to_string();
+    signal_to(house.server.process_id(), signal)
+}
+
+fn signal_to(process_id: u32, signal: &str) -> Result<(), String> {
+    let id = process_id.to_string();
     let sent = Command::new("kill").args(["-s", signal, &id]).status();
     match sent {
         Ok(status) if status.success() => Ok(()),

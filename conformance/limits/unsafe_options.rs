@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use crate::house::House;
 use crate::server::{Launch, Server};
 
 /// How the server is started, and the beginning of what is said of each option.
@@ -45,7 +46,21 @@ pub(crate) fn all() -> Result<(), String> {
             return Err(format!("the password is in the log: {log}"));
         }
     }
-    Ok(())
+    permitted_for_good()
+}
+
+/// What an option permits may be permitted by the data, too.
+fn permitted_for_good() -> Result<(), String> {
+    let scratch = tempfile::tempdir().map_err(|e| e.to_string())?;
+    let mut house = House::open(scratch.path(), &[])?;
+    house.run("SET PERSIST sql_big_selects = ON")?;
+    drop(house);
+    let log = log_of(scratch.path(), &["--memory-limit=1GiB"])?;
+    let told = unsafe_of(&log);
+    match told.as_slice() {
+        [scans, _] if scans.starts_with("sql_big_selects is persisted: ") => Ok(()),
+        _ => Err(format!("{told:?}, in {log}")),
+    }
 }
 
 /// What a server logs that is started and stopped in order: its last lines are there by then.

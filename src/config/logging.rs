@@ -29,6 +29,9 @@ pub(super) fn start(filter: &str, format: LogFormat) {
     let builder = tracing_subscriber::fmt()
         .with_env_filter(EnvFilter::new(filter))
         .with_writer(io::stderr)
+        // Where a line cannot be written (the terminal is closed, the disk is full) no line of that can be either,
+        // and `eprintln!`, by which it would be, panics.
+        .log_internal_errors(false)
         .with_ansi(io::stderr().is_terminal());
     match format {
         LogFormat::Text => builder.init(),

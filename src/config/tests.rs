@@ -80,7 +80,7 @@ fn defaults_are_safe() {
     assert_eq!(config.query_memory_total_bytes, None);
     assert_eq!(config.spill_quota_bytes, Some(64 << 30));
     assert_eq!(config.packet_bytes_max, 64 << 20);
-    let welcome = config.welcome((config.listen, None), true);
+    let welcome = config.welcome((config.listen, None), OPEN);
     assert_eq!(
         welcome.lines().skip(1).collect::<Vec<_>>(),
         [
@@ -111,6 +111,15 @@ fn the_command_line_wins_over_the_environment_over_the_file_over_the_default() {
     assert_eq!(config.net_write_timeout_s, 60);
     assert!(config.allow_full_scan);
 }
+
+const CLOSED: Stored = Stored {
+    is_open: false,
+    full_scans: false,
+};
+const OPEN: Stored = Stored {
+    is_open: true,
+    ..CLOSED
+};
 
 /// What is said of wrong arguments, which blanks part.
 fn told_in_one_line(arguments: &str, expected: &str) {
@@ -204,7 +213,7 @@ fn with_a_password_the_server_may_be_reached_from_elsewhere() {
         &["--listen", "0.0.0.0:3306"],
         &[("MESETA_ROOT_PASSWORD", "x")],
     );
-    let welcome = config.welcome((config.listen, None), false);
+    let welcome = config.welcome((config.listen, None), CLOSED);
     assert!(
         welcome.contains("mariadb --comments -h 127.0.0.1 -P 3306 -u root -p"),
         "{welcome}"
@@ -238,31 +247,41 @@ const SAFE: &[&str] = &[
 #[test]
 fn each_unsafe_option_is_named_and_nothing_else() {
     // Also where the machine's memory cannot be learned.
-    let warnings = |arguments: &[&str], variables: &[(&str, &str)], is_open| {
+    let warnings = |arguments: &[&str], variables: &[(&str, &str)], stored| {
         let limit = if arguments.contains(&"--memory-limit=none") {
             None
         } else {
             Some("--memory-limit=1GiB")
         };
         let arguments: Vec<&str> = arguments.iter().copied().chain(limit).collect();
-        config(&arguments, variables).warnings(is_open)
+        config(&arguments, variables).warnings(stored)
     };
     for (argument, begin) in UNSAFE {
-        let told = warnings(&[argument], &[], false);
+        let told = warnings(&[argument], &[], CLOSED);
         assert!(
             told.len() == 1 && told[0].starts_with(begin),
             "{argument}: {told:?}"
         );
     }
+    let scans = Stored {
+        full_scans: true,
+        ..CLOSED
+    };
+    let told = warnings(&[], &[], scans);
+    assert!(
+        told.len() == 1 && told[0].starts_with("sql_big_selects is persisted: "),
+        "{told:?}"
+    );
+    assert_eq!(warnings(&["--allow-full-scan"], &[], scans).len(), 1);
     for argument in SAFE {
-        assert_eq!(warnings(&[argument], &[], false), [""; 0], "{argument}");
+        assert_eq!(warnings(&[argument], &[], CLOSED), [""; 0], "{argument}");
     }
     // Others cannot read the environment of a process.
     let of_environment = [("MESETA_ROOT_PASSWORD", "x")];
-    assert_eq!(warnings(&[], &of_environment, false), [""; 0]);
+    assert_eq!(warnings(&[], &of_environment, CLOSED), [""; 0]);
     // With no engine of files there is no durability to speak of, and no data among files.
     let arguments: Vec<&str> = UNSAFE.iter().map(|(argument, _)| *argument).collect();
-    let told = warnings(&arguments, &[], true);
+    let told = warnings(&arguments, &[], OPEN);
     let begins = UNSAFE.iter().map(|(_, begin)| *begin);
     let of_files = ["durability", "secure-file-priv"];
     let begins = begins.filter(|begin| !of_files.iter().any(|of| begin.starts_with(of)));
@@ -275,7 +294,7 @@ fn each_unsafe_option_is_named_and_nothing_else() {
 
 #[test]
 fn a_limit_of_memory_beyond_the_machine_is_named() {
-    let warnings = |limit: &str| config(&[limit], &[]).warnings(false);
+    let warnings = |limit: &str| config(&[limit], &[]).warnings(CLOSED);
     // Where the machine's memory cannot be learned nothing is known of it.
     let expected = usize::from(ceiling::memory_bytes().is_some());
     let told = warnings("--memory-limit=1000000GiB");
@@ -295,21 +314,15 @@ fn files_of_statements_and_of_the_server_lie_apart() {
     let told_of = |files: &str| {
         let files = format!("--secure-file-priv={}/{files}", dir.path().display());
         let data = format!("--data-dir={}", data.display());
-        let told = config(&[&files, &data, "--memory-limit=512MiB"], &[]).warnings(false);
+        let told = config(&[&files, &data, "--memory-limit=512MiB"], &[]).warnings(CLOSED);
         told.iter()
             .any(|told| told.starts_with("secure-file-priv: "))
     };
-    for among in [
-        "",
-        "data",
-        "data/lsm",
-        "files/..",
-        "files/up",
-        "files/up/data",
-    ] {
-        assert!(told_of(among), "{among}");
+    for around in ["", "data", "files/..", "files/up", "files/up/data"] {
+        assert!(told_of(around), "{around}");
     }
-    for apart in ["files", "data2", "data/../files"] {
+    // No server starts with the last.
+    for apart in ["files", "data2", "data/../files", "data/lsm"] {
         assert!(!told_of(apart), "{apart}");
     }
 }
@@ -413,7 +426,7 @@ fn the_readme_shows_the_limits_as_they_are() {
             default_of("full_scan_limit_max").to_string(),
         ),
         ("Spans of a prefix scan", derive::SPANS_MAX.to_string()),
-        ("Memory of a statement", variable("query_memory_bytes")),
+        ("Memory of a statement's sorts, groups and joins", variable("query_memory_bytes")),
         ("Rows a transaction may lock", ROW_LOCKS_MAX.to_string()),
         ("Writes of a transaction", bytes(lsm_limits().write_set_bytes_max)),
         ("Savepoints of a transaction", SAVEPOINTS_MAX.to_string()),

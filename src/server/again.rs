@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 use tokio::task::spawn_blocking;
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
 use crate::session::Shared;
 
@@ -71,6 +71,14 @@ fn program() -> io::Result<PathBuf> {
     } else {
         PathBuf::from("/proc/self/exe")
     })
+}
+
+/// What comes of a server that has ended: one that was told to stop meanwhile does not start anew.
+pub async fn after(end: End, stop: &Notify) -> End {
+    match timeout(Duration::ZERO, stop.notified()).await {
+        Ok(()) => End::Stopped,
+        Err(_) => end,
+    }
 }
 
 /// Begins the program anew in the place of this one, with the same options. Its data must be closed.

@@ -96,6 +96,15 @@ pub struct Options {
     pub data_dir: Option<PathBuf>,
 }
 
+/// What the data say that is as unsafe as an option.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Stored {
+    /// Root has no password: everybody on this machine may do everything.
+    pub is_open: bool,
+    /// `SET PERSIST sql_big_selects = ON`: queries may read whole tables.
+    pub full_scans: bool,
+}
+
 /// What every connection shares.
 pub(super) struct Context {
     pub(super) shared: Arc<Shared>,
@@ -162,9 +171,13 @@ impl Server {
         })
     }
 
-    /// Whether root has no password: everybody on this machine may do everything.
-    pub fn is_open(&self) -> bool {
-        self.context.shared.accounts().is_open()
+    /// What is unsafe of what the data say.
+    pub fn stored(&self) -> Stored {
+        let shared = &self.context.shared;
+        Stored {
+            is_open: shared.accounts().is_open(),
+            full_scans: shared.global_number("sql_big_selects") == 1,
+        }
     }
 
     /// Serves clients until `stop` is done, then ends every connection and the session's data.

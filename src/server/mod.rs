@@ -37,6 +37,6 @@ mod wire;
 
 pub use files::raise_files_limit;
 pub use http::Http;
-pub use listener::{Options, Server, listen};
+pub use listener::{Options, Server, Stored, listen};
 pub use signals::Signals;
 pub use tls::TlsOptions;

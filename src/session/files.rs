@@ -1,5 +1,5 @@
 //! Files of the server that statements name: only below `--secure-file-priv`, and nowhere without it. Those
-//! of the data directory are the server's alone, wherever that lies.
+//! of the data directory and of backups are the server's alone, wherever they lie.
 //!
 //! What a path leads to is looked up with the links in it followed, so none leads out of the directory.
 //! Reading and writing happen on threads that may block.
@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use super::load::FileSource;
 use crate::error::{Code, Error, Result};
 use crate::exec::rows::BoxFuture;
+use crate::kv::lsm;
 use crate::leisure;
 use crate::sql::context::Loaded;
 
@@ -34,7 +35,7 @@ impl Files {
     /// Those below a directory, and not in the data directory.
     ///
     /// # Errors
-    /// One line for the operator, when it is no directory.
+    /// One line for the operator, when it is no directory, or lies in the data directory.
     pub fn below(
         dir: Option<&Path>,
         data_dir: Option<&Path>,
@@ -50,8 +51,17 @@ impl Files {
             return Err(wrong(&"not a directory"));
         }
         let data_dir = data_dir.map(Path::canonicalize).transpose();
+        let data_dir = data_dir.map_err(|error| wrong(&error))?;
+        if data_dir
+            .as_deref()
+            .is_some_and(|data_dir| found.starts_with(data_dir))
+        {
+            return Err(wrong(
+                &"it lies in the data directory, where no statement may read or write",
+            ));
+        }
         Ok(Files {
-            data_dir: data_dir.map_err(|error| wrong(&error))?,
+            data_dir,
             dir: Some(found),
         })
     }
@@ -64,7 +74,7 @@ impl Files {
     /// Opens a file to be read.
     ///
     /// # Errors
-    /// 1290 outside of the directory and in the data directory, 13 when it cannot be read, 1085 when it is
+    /// 1290 outside of the directory, in the data directory and in a backup, 13 when it cannot be read, 1085 when it is
     /// no ordinary file.
     pub(super) fn open(&self, path: &str) -> Result<ServerFile> {
         let (dir, parent) = self.parent_of(path)?;
@@ -78,7 +88,7 @@ impl Files {
         if !found.starts_with(dir) {
             return Err(prevented());
         }
-        self.check_no_data(path, &found)?;
+        self.check_owner(path, &found)?;
         if !found.is_file() {
             let text = format!(
                 "The file '{path}' must be in the database directory or be readable by all"
@@ -118,11 +128,15 @@ impl Files {
     /// Makes a file that is not there yet.
     ///
     /// # Errors
-    /// 1290 outside of the directory and in the data directory, 1086 when it is there, 1 when it cannot be
-    /// made.
+    /// 1290 outside of the directory, in the data directory and in a backup, 1086 when it is there, 1 when
+    /// it cannot be made.
     pub(super) fn create(&self, path: &str) -> Result<NewFile> {
         let (_, parent) = self.parent_of(path)?;
         let at = parent.join(Path::new(path).file_name().unwrap_or_default());
+        if lsm::marks_backup(&at) {
+            let text = format!("{PREVENTED}: '{path}' has a name that marks a backup");
+            return Err(Error::new(Code::OptionPreventsStatement, text));
+        }
         // Made only if nothing is there, not even a link that leads nowhere.
         let mut options = OpenOptions::new();
         options.write(true).create_new(true).mode(FILE_MODE);
@@ -143,17 +157,21 @@ impl Files {
         }
     }
 
-    /// Whether what a path leads to is none of the server's own data.
+    /// Whether what a path leads to is none of the server's own data, and of no backup.
     ///
     /// # Errors
     /// 1290.
-    fn check_no_data(&self, path: &str, found: &Path) -> Result<()> {
+    fn check_owner(&self, path: &str, found: &Path) -> Result<()> {
         let data_dir = self.data_dir.as_deref();
-        if data_dir.is_some_and(|data_dir| found.starts_with(data_dir)) {
-            let text = format!("{PREVENTED}: '{path}' lies in the data directory");
-            return Err(Error::new(Code::OptionPreventsStatement, text));
-        }
-        Ok(())
+        let place = if data_dir.is_some_and(|data_dir| found.starts_with(data_dir)) {
+            "the data directory".to_owned()
+        } else if let Some(owner) = lsm::owner_of(found) {
+            format!("a data directory or backup, {}", owner.display())
+        } else {
+            return Ok(());
+        };
+        let text = format!("{PREVENTED}: '{path}' lies in {place}");
+        Err(Error::new(Code::OptionPreventsStatement, text))
     }
 
     /// The directory, and that of a path in it.
@@ -170,7 +188,7 @@ impl Files {
         let parent = named.and_then(|parent| parent.canonicalize().ok());
         let parent = parent.filter(|parent| parent.starts_with(dir));
         let parent = parent.ok_or_else(prevented)?;
-        self.check_no_data(text, &parent)?;
+        self.check_owner(text, &parent.join(path.file_name().unwrap_or_default()))?;
         Ok((dir, parent))
     }
 }
@@ -338,18 +356,18 @@ mod tests {
             assert_eq!(error.code().errno(), 1290, "{name}");
             assert!(error.message().ends_with(&end), "{error}");
         };
-        // The directory of files may be around that of the data, or in it.
-        for dir in [base.path(), data.as_path()] {
-            let files = Files::below(Some(dir), Some(&data)).unwrap();
-            for name in ["data/lsm/1.jnl", "data/../data/lsm/1.jnl", "data/missing"] {
-                refused(files.open(&path(name)).unwrap_err(), name);
-                assert_eq!(files.load(&path(name), 9), Loaded::Unreadable);
-            }
-            for name in ["data/new", "data/lsm/new", "data/lsm/../new"] {
-                refused(files.create(&path(name)).unwrap_err(), name);
-            }
+        for dir in [data.as_path(), &data.join("lsm")] {
+            let told = Files::below(Some(dir), Some(&data)).unwrap_err();
+            assert!(told.contains("it lies in the data directory"), "{told}");
         }
         let files = Files::below(Some(base.path()), Some(&data)).unwrap();
+        for name in ["data/lsm/1.jnl", "data/../data/lsm/1.jnl", "data/missing"] {
+            refused(files.open(&path(name)).unwrap_err(), name);
+            assert_eq!(files.load(&path(name), 9), Loaded::Unreadable);
+        }
+        for name in ["data/new", "data/lsm/new", "data/lsm/../new"] {
+            refused(files.create(&path(name)).unwrap_err(), name);
+        }
         for name in ["files/link", "lsm/1.jnl"] {
             refused(files.open(&path(name)).unwrap_err(), name);
         }
@@ -358,5 +376,36 @@ mod tests {
         assert!(files.open(&path("files/mine")).is_ok());
         files.create(&path("files/new")).unwrap().discard();
         files.create(&path("data2")).unwrap().discard();
+    }
+
+    #[test]
+    fn backups_are_the_servers_alone() {
+        let base = tempfile::tempdir().unwrap();
+        let dir = base.path().canonicalize().unwrap();
+        std::fs::create_dir_all(dir.join("backups/mon/lsm")).unwrap();
+        for name in ["backups/mon/BACKUP", "backups/mon/lsm/1.jnl"] {
+            std::fs::write(dir.join(name), "x").unwrap();
+        }
+        let files = Files::below(Some(&dir), None).unwrap();
+        let path = |name: &str| dir.join(name).display().to_string();
+        for name in ["backups/mon/BACKUP", "backups/mon/lsm/1.jnl"] {
+            let refused = files.open(&path(name)).unwrap_err();
+            let end = format!(
+                "lies in a data directory or backup, {}",
+                path("backups/mon")
+            );
+            assert!(refused.message().ends_with(&end), "{refused}");
+        }
+        // One of the first names would make a backup of what is around it.
+        for name in [
+            "backups/BACKUP",
+            "BACKUP.part",
+            "backups/mon/new",
+            "backups/mon/lsm/new",
+        ] {
+            let refused = files.create(&path(name)).unwrap_err();
+            assert_eq!(refused.code(), Code::OptionPreventsStatement, "{name}");
+        }
+        files.create(&path("backups/new")).unwrap().discard();
     }
 }

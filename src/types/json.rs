@@ -94,13 +94,35 @@ impl InvalidJson {
             .take(error.line().saturating_sub(1))
             .map(str::len)
             .sum();
+        // The end is where it is missed; else it is the character before the column.
+        let at = before + error.column().saturating_sub(usize::from(!error.is_eof()));
+        if DEPTH_MAX < depth_before(text, at) {
+            return InvalidJson::TooDeep;
+        }
         let known = REASONS.iter().find(|(theirs, _)| said.starts_with(theirs));
         InvalidJson::Malformed {
             reason: known.map_or("Invalid value.", |(_, ours)| ours).to_owned(),
-            // The end is where it is missed; else it is the character before the column.
-            at: before + error.column().saturating_sub(usize::from(!error.is_eof())),
+            at,
         }
     }
+}
+
+/// The most levels that are open at a time in front of a byte: MySQL counts them while it reads.
+fn depth_before(text: &str, at: usize) -> usize {
+    let (mut depth, mut most) = (0_usize, 0);
+    let (mut is_quoted, mut is_escaped) = (false, false);
+    for byte in text.bytes().take(at) {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' if is_quoted => is_escaped = true,
+            b'"' => is_quoted = !is_quoted,
+            b'[' | b'{' if !is_quoted => depth += 1,
+            b']' | b'}' if !is_quoted => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        most = most.max(depth);
+    }
+    most
 }
 
 /// Reads a text.
@@ -335,6 +357,13 @@ mod tests {
         }
         let deep = |levels: usize| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
         assert!(normalize(&deep(100)).is_ok());
+        // One that has no end, and one whose brackets are text.
+        assert_eq!(normalize(&"[".repeat(110)), Err(InvalidJson::TooDeep));
+        let quoted = format!(r#"["\"{}" "#, "[".repeat(110));
+        assert!(matches!(
+            normalize(&quoted),
+            Err(InvalidJson::Malformed { .. })
+        ));
         // The parser stops by itself at the last of these.
         for levels in [101, 127, 128, 100_000] {
             assert_eq!(

@@ -8,6 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use super::interrupt::INTERRUPTED;
 use super::progress::{self, Bar};
 use super::{Outcome, locate, tell, told};
 use crate::catalog::{Definitions, Table};
@@ -68,8 +69,9 @@ pub(super) async fn run(
         }
     }
     // Half of a report would be taken for all of it.
-    let stopped = cancel.check();
-    stopped.map_err(|error| error.message().to_owned())?;
+    if cancel.reason().is_some() {
+        return Err(INTERRUPTED.to_owned());
+    }
     let is_fine = report.damages == 0;
     let found = match report.damages {
         0 => "nothing is damaged".to_owned(),

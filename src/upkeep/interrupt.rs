@@ -1,5 +1,5 @@
 //! Ctrl-C, SIGTERM and SIGHUP in the middle of a task: it is told to stop, and takes away what it has made for itself
-//! on the way out. The second signal ends the process at once.
+//! on the way out. A second Ctrl-C or SIGTERM ends the process at once.
 
 use std::fs;
 use std::future;
@@ -7,6 +7,7 @@ use std::io::{self, Write};
 use std::sync::Arc;
 use std::task::Poll;
 use std::thread;
+use std::time::{Duration, Instant};
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -15,6 +16,10 @@ use crate::exec::cancel::{CancelToken, Stop};
 
 /// What is said of a task that did not come to its end for a signal.
 pub(super) const INTERRUPTED: &str = "interrupted";
+
+/// What comes sooner after the first is of the same occasion: a terminal that is closed sends SIGHUP by its shell and by
+/// the system, the end of a session SIGTERM and SIGHUP.
+const APART: Duration = Duration::from_millis(500);
 
 /// Has signals stop whatever looks at the answer.
 ///
@@ -34,7 +39,8 @@ pub(super) fn watch() -> io::Result<Arc<CancelToken>> {
         runtime.block_on(async {
             any(&mut signals).await;
             told.stop(Stop::ShuttingDown);
-            any(&mut signals).await;
+            let first = Instant::now();
+            while any(&mut signals).await == SignalKind::hangup() || first.elapsed() < APART {}
         });
         let _ = writeln!(io::stderr(), "meseta: {INTERRUPTED} at once");
         std::process::exit(i32::from(EXIT_FAILED));
@@ -45,7 +51,7 @@ pub(super) fn watch() -> io::Result<Arc<CancelToken>> {
 }
 
 /// Those that are not ignored: a check under `nohup` goes on when its terminal is closed.
-fn signals() -> io::Result<Vec<Signal>> {
+fn signals() -> io::Result<Vec<(SignalKind, Signal)>> {
     let ignored = ignored(&fs::read_to_string("/proc/self/status").unwrap_or_default());
     let kinds = [
         SignalKind::interrupt(),
@@ -56,7 +62,8 @@ fn signals() -> io::Result<Vec<Signal>> {
         let number = u32::try_from(kind.as_raw_value()).unwrap_or(0);
         ignored.checked_shr(number.saturating_sub(1)).unwrap_or(0) & 1 == 0
     };
-    kinds.into_iter().filter(is_watched).map(signal).collect()
+    let watched = kinds.into_iter().filter(is_watched);
+    watched.map(|kind| Ok((kind, signal(kind)?))).collect()
 }
 
 /// The signals that whoever began this process has it ignore: bit 0 is signal 1 (proc(5), `SigIgn`).
@@ -66,15 +73,15 @@ fn ignored(status: &str) -> u64 {
     mask.unwrap_or(0)
 }
 
-async fn any(signals: &mut [Signal]) {
+/// Waits for one, and says which.
+async fn any(signals: &mut [(SignalKind, Signal)]) -> SignalKind {
     future::poll_fn(|context| {
         let mut signals = signals.iter_mut();
-        if signals.any(|one| one.poll_recv(context).is_ready()) {
-            return Poll::Ready(());
-        }
-        Poll::Pending
+        let come =
+            signals.find_map(|(kind, one)| one.poll_recv(context).is_ready().then_some(*kind));
+        come.map_or(Poll::Pending, Poll::Ready)
     })
-    .await;
+    .await
 }
 
 #[cfg(test)]

@@ -91,7 +91,7 @@ async fn done(
     task: &Task,
     (cancel, out): (&CancelToken, &mut dyn Write),
 ) -> Result<Outcome, String> {
-    let ended = match task {
+    match task {
         Task::Check { dir } => check::run(dir, (cancel, out)).await,
         Task::Restore { backup, data_dir } => restore(backup, data_dir, (cancel, out)),
         Task::RestoreTable {
@@ -99,12 +99,7 @@ async fn done(
             data_dir,
             table,
         } => table::restore((backup, data_dir), table, (cancel, out)).await,
-    };
-    // What it stumbled over on its way out is nobody's business.
-    ended.map_err(|line| match cancel.reason() {
-        Some(_) => INTERRUPTED.to_owned(),
-        None => line,
-    })
+    }
 }
 
 /// A data directory in a backup would be part of neither.
@@ -164,6 +159,10 @@ fn told(error: &Error) -> String {
             "data directory {dir} is in use: a server runs on it, which must be stopped first, or another \
              check or restore"
         );
+    }
+    if *error == Error::Closed {
+        // A task's engine is closed for it before its end when it is not to go on.
+        return INTERRUPTED.to_owned();
     }
     error.to_string()
 }

@@ -9,10 +9,11 @@ use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
+use super::interrupt::INTERRUPTED;
 use super::progress::Bar;
 use super::{Outcome, tell, told};
 use crate::catalog::store::SYSTEM_SPACE;
-use crate::catalog::{Catalog, Definitions, IndexState, Table};
+use crate::catalog::{Catalog, Definitions, Fate, IndexState, Table};
 use crate::codec::keyspace::SystemKey;
 use crate::codec::row::expiry_of;
 use crate::error::{self, Code, Result};
@@ -45,7 +46,12 @@ pub(super) async fn restore(
     let target: Arc<dyn Engine> = Arc::new(target);
     let copied = copy((&source, &target), (&expiry, cancel), (database, name)).await;
     let closed = target.close().await;
-    let rows = copied.map_err(|error| error.message().to_owned())?;
+    let rows = copied.map_err(|error| {
+        if error.code() == Code::ShuttingDown {
+            return INTERRUPTED.to_owned();
+        }
+        error.message().to_owned()
+    })?;
     closed.map_err(|error| error.to_string())?;
     let text = format!("restored {database}.{name}, {rows} rows, from the backup of {taken}\n");
     tell(out, &text)?;
@@ -113,9 +119,24 @@ async fn copy(
     let old = wanted(&definitions, (database, name))?;
     let catalog = Catalog::open(Arc::clone(target)).await?;
     check_free(&catalog, (database, name))?;
-    if !catalog.current().has_database(database) {
+    let makes_database = !catalog.current().has_database(database);
+    if makes_database {
         catalog.create_database(database).await?;
     }
+    let put = put((source, target), (expiry, cancel), (old, &catalog)).await;
+    if put.is_err() && makes_database {
+        // As it was found, where that is possible; what the copy took was given back.
+        let _ = catalog.drop_database(database, Fate::Gone).await;
+    }
+    put
+}
+
+/// Puts the table into its database; or nothing.
+async fn put(
+    (source, target): (&Still, &Arc<dyn Engine>),
+    (expiry, cancel): (&Expiry, &CancelToken),
+    (old, catalog): (&Table, &Catalog),
+) -> Result<u64> {
     let mut new = Table::clone(old);
     new.shadow = None;
     for index in &mut new.indexes {
@@ -128,8 +149,23 @@ async fn copy(
         expiry.note_sweep(source.swept_ms());
     }
     catalog.house(&mut new).await?;
+    let copied = copy_rows((source, target), (old, &new), cancel).await;
+    if copied.is_err() {
+        catalog.abandon(&new).await;
+        return copied;
+    }
+    catalog.adopt(&Arc::new(new)).await?;
+    copied
+}
+
+/// Copies all that is stored of a table; how many rows it has.
+async fn copy_rows(
+    (source, target): (&Still, &Arc<dyn Engine>),
+    (old, new): (&Table, &Table),
+    cancel: &CancelToken,
+) -> Result<u64> {
     let snapshot = source.snapshot();
-    let pairs = spaces_to_copy(old, &new);
+    let pairs = spaces_to_copy(old, new);
     let keys_of = |(from, _): &(Space, Space)| source.estimate(*from, &KeyRange::all()).rows;
     let mut copier = Copier {
         source: snapshot.as_ref(),
@@ -144,9 +180,7 @@ async fn copy(
         let keys = copier.copy(from, to).await?;
         rows.get_or_insert(keys);
     }
-    copier.copy_counter((old, &new)).await?;
-    drop(copier);
-    catalog.adopt(&Arc::new(new)).await?;
+    copier.copy_counter((old, new)).await?;
     Ok(rows.unwrap_or(0))
 }
 

@@ -539,6 +539,10 @@ async fn what_is_interrupted_says_so_and_leaves_nothing() {
         assert_eq!(ended.unwrap_err(), "interrupted");
     }
     assert!(!house.path("new").exists());
+    let other = house.server("other").await;
+    let shops = "SELECT COUNT(*) FROM information_schema.SCHEMATA WHERE SCHEMA_NAME = 'shop'";
+    assert_eq!(other.run(shops).await.unwrap(), [["0"]]);
+    stop(other).await;
     house.restore_table("shop.orders", "other").await.unwrap();
 }
 

@@ -65,7 +65,9 @@ use tokio::runtime::Handle;
 use tokio::sync::{Semaphore, oneshot};
 
 pub use backup::is_any as is_backup_dir;
-pub use backup::{Backup, Damage, Extent, Progress, Still, Verified, restore, verify};
+pub use backup::{
+    Backup, Damage, Extent, Progress, Still, Verified, marks_backup, restore, verify,
+};
 pub use directory::{is_data as is_data_dir, is_half_restored};
 pub use foreign::owner_of;
 pub use options::{Durability, Options};

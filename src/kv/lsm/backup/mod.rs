@@ -95,6 +95,12 @@ pub fn is_any(dir: &Path) -> bool {
         .any(|name| dir.join(name).is_file())
 }
 
+/// Whether a file of this name makes its directory a backup.
+pub fn marks_backup(path: &Path) -> bool {
+    let name = path.file_name();
+    name.is_some_and(|name| name == BACKUP_FILE || name == PART_FILE)
+}
+
 /// The id of the data tree's table that is in the file of this name.
 fn table_id(name: &str) -> Option<u64> {
     let mut parts = name.rsplit('/');

@@ -9,7 +9,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use super::{Backup, Progress, check_empty, copy, damaged, making, writing};
-use crate::kv::lsm::directory::{self, RESTORING_FILE, VERSION_FILE, VERSION_FILE_NEW};
+use crate::kv::lsm::directory::{self, RESTORING_FILE, VERSION_FILE_NEW};
 use crate::kv::{Error, Result};
 
 /// What the mark has in it, for people.
@@ -52,10 +52,7 @@ fn put(
         if progress(done.get(), all) {
             return Ok(());
         }
-        Err(Error::Io {
-            doing: format!("writing {}", to.display()),
-            cause: "it was given up".to_owned(),
-        })
+        Err(Error::Closed)
     };
     let mut dirs = BTreeSet::new();
     for entry in &backup.entries {
@@ -76,11 +73,13 @@ fn put(
     for dir in &dirs {
         copy::sync_dir(dir)?;
     }
-    let version_files = [VERSION_FILE_NEW, VERSION_FILE].map(|name| to.join(name));
-    made.paths.extend(version_files);
-    directory::write_version(to, &backup.format).map_err(|cause| writing(to, &cause))?;
-    // From here on it is a data directory, which a server may have.
-    made.keep();
+    made.paths.push(to.join(VERSION_FILE_NEW));
+    let written = directory::write_version(to, &backup.format);
+    if directory::is_data(to) {
+        // From here on a server may have it, also when a sync failed afterwards.
+        made.keep();
+    }
+    written.map_err(|cause| writing(to, &cause))?;
     fs::remove_file(&mark).map_err(|cause| writing(&mark, &cause))?;
     copy::sync_dir(to)
 }
