@@ -1,17 +1,14 @@
 //! `KILL QUERY` of a BACKUP that is being made: it ends, and nothing is left of it.
 
 use std::fs;
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::client::Failure;
 use crate::server::Server;
-use crate::{connect, expect_exit, fill_journal, start_with, stop, text};
+use crate::{connect, expect_exit, fill_journal, other_disk, start_with, stop, text};
 
-/// A disk in memory, where a copy of a table can be no link.
-const OTHER_DISK: &str = "/dev/shm";
 /// How long a backup may take to begin.
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -19,14 +16,10 @@ pub(crate) fn all(dir: &Path) -> Result<String, String> {
     let backups = dir.join("backups");
     fs::create_dir_all(&backups).map_err(|e| e.to_string())?;
     on_disk(&dir.join("one"), &backups)?;
-    let device = |path: &Path| fs::metadata(path).map(|found| found.dev()).ok();
-    let other = Path::new(OTHER_DISK);
-    if device(other).is_none() || device(other) == device(dir) {
-        return Ok(format!(
-            "on one disk; skipped: {OTHER_DISK} is no other one"
-        ));
-    }
-    let backups = tempfile::tempdir_in(other).map_err(|e| e.to_string())?;
+    // A copy of a table can be no link there.
+    let Some(backups) = other_disk::made(dir)? else {
+        return Ok(format!("on one disk; {}", other_disk::none()));
+    };
     on_disk(&dir.join("other"), backups.path())?;
     Ok("on the disk of the data and on another one".to_owned())
 }
@@ -43,13 +36,7 @@ fn on_disk(dir: &Path, backups: &Path) -> Result<(), String> {
     fs::create_dir(&empty).map_err(|e| e.to_string())?;
     for (path, is_new) in [(&new, true), (&empty, false)] {
         give_up(&server, path)?;
-        let is_gone = match fs::read_dir(path) {
-            Err(_) => is_new,
-            Ok(mut left) => !is_new && left.next().is_none(),
-        };
-        if !is_gone {
-            return Err(format!("something is left in {}", text(path)));
-        }
+        expect_nothing(path, is_new)?;
     }
     // The places are free, and the server makes backups.
     for path in [&new, &empty] {
@@ -59,6 +46,18 @@ fn on_disk(dir: &Path, backups: &Path) -> Result<(), String> {
     }
     drop(client);
     stop(&server)
+}
+
+/// Nothing is left of a backup: its directory is gone if it was made for it, and else empty, as it was.
+pub(crate) fn expect_nothing(path: &Path, is_new: bool) -> Result<(), String> {
+    let is_gone = match fs::read_dir(path) {
+        Err(_) => is_new,
+        Ok(mut left) => !is_new && left.next().is_none(),
+    };
+    if is_gone {
+        return Ok(());
+    }
+    Err(format!("something is left in {}", text(path)))
 }
 
 /// Has a BACKUP begin, kills it, and sees it end so; its connection goes on.

@@ -84,7 +84,10 @@ fn whole_interrupted(
 }
 
 fn begin(temporary: &Path, program: &OsStr, arguments: &[&str]) -> Result<Child, String> {
-    let child = Command::new(program)
+    // Whoever runs this may ignore SIGHUP, which its children would then, too.
+    let child = Command::new("env")
+        .arg("--default-signal=HUP")
+        .arg(program)
         .args(arguments)
         .env("TMPDIR", temporary)
         .stdin(Stdio::null())

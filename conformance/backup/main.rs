@@ -7,7 +7,7 @@
 //!
 //! | environment | meaning |
 //! |---|---|
-//! | `MESETA_BACKUP_ROUNDS=n` | backups, and kills in the middle of one, or of a restored table; 6 and 10 unless told |
+//! | `MESETA_BACKUP_ROUNDS=n` | backups, and kills in the middle of one, or of a restored table; 6 and 10 unless told. Of backups on another disk 3, 12 at most |
 //! | `MESETA_BACKUP_SEED=n` | the moments of the kills |
 
 #![allow(
@@ -23,6 +23,7 @@ mod client;
 mod given_up;
 mod interrupted;
 mod load;
+mod other_disk;
 #[allow(dead_code, reason = "shared with the slt runner")]
 #[path = "../../sql-tests/runner/server.rs"]
 mod server;
@@ -62,6 +63,11 @@ fn main() -> ExitCode {
     let arguments = Arguments::from_args();
     let trials = vec![
         trial("under_load_it_is_a_state_that_existed", under_load),
+        trial(
+            "under_load_on_another_disk_it_is_a_state_that_existed",
+            other_disk::under_load,
+        ),
+        trial("a_disk_that_becomes_full_leaves_nothing", other_disk::full),
         trial(
             "kill_9_leaves_the_server_well_and_half_a_backup_says_so",
             killed,
@@ -239,18 +245,25 @@ fn fill_journal(client: &mut Client) -> Result<(), String> {
 }
 
 fn under_load(dir: &Path) -> Result<String, String> {
+    let backups = dir.join("backups");
+    fs::create_dir_all(&backups).map_err(|e| e.to_string())?;
+    back_up_under_load((dir, &backups), rounds(BACKUP_ROUNDS))
+}
+
+/// Makes so many backups in a directory while writers work, and looks at each when they have ended.
+fn back_up_under_load((dir, backups): (&Path, &Path), count: u64) -> Result<String, String> {
     wide::check_cases()?;
-    let server = start(dir)?;
+    let server = start_with(dir, backups)?;
     let mut client = connect(&server)?;
     Load::make_tables(&mut client)?;
     fill_journal(&mut client)?;
     let load = Load::start(&server.address)?;
-    let mut backups = Vec::new();
+    let mut all = Vec::new();
     let mut seen = vec![files_of(&dir.join("data"))];
     let (mut slowest, mut during) = (Duration::ZERO, 0);
-    for round in 0..rounds(BACKUP_ROUNDS) {
+    for round in 0..count {
         thread::sleep(BETWEEN);
-        let path = dir.join("backups").join(round.to_string());
+        let path = backups.join(round.to_string());
         let before = load.acknowledged();
         let started = Instant::now();
         let rows = connect(&server)?.rows(&format!("BACKUP TO '{}'", text(&path)));
@@ -261,7 +274,7 @@ fn under_load(dir: &Path) -> Result<String, String> {
         if rows.len() != 1 || rows[0][0].as_deref() != Some(text(&path).as_str()) {
             return Err(format!("BACKUP says {rows:?}"));
         }
-        backups.push(Made {
+        all.push(Made {
             path,
             before,
             begun: load.begun(),
@@ -270,7 +283,7 @@ fn under_load(dir: &Path) -> Result<String, String> {
     }
     let times = load.stop()?;
     drop(server);
-    let count = backups.len();
+    let count = all.len();
     load::expect_load(&times, count)?;
     if during < count as u64 {
         return Err(format!(
@@ -278,7 +291,7 @@ fn under_load(dir: &Path) -> Result<String, String> {
         ));
     }
     let changes = expect_changes(&seen)?;
-    for (round, made) in backups.iter().enumerate() {
+    for (round, made) in all.iter().enumerate() {
         expect_existed(made, &times, &dir.join(format!("restored-{round}")))
             .map_err(|e| format!("backup {round}: {e}"))?;
     }

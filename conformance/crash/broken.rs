@@ -4,7 +4,7 @@
 //!
 //! That one failed sync is enough is the point: the system tells of it once, and takes what it could not
 //! write for written afterwards. What fails in the first start or the first write of one, and what only warns,
-//! is in [`crate::names`].
+//! is in [`crate::names`]. Reads for which files lack are in [`crate::unopened`].
 
 use std::collections::HashSet;
 use std::fs;
@@ -151,7 +151,7 @@ fn lack_files_later(rounds: &Rounds) -> Result<String, String> {
     let mut client = connect_bare(&server.address)?;
     writers::make_tables(&mut client).map_err(|error| error.to_string())?;
     let process = PathBuf::from(format!("/proc/{}", server.process_id()));
-    let before = limit_files(&server, nearly_all(&process)?)?;
+    let before = limit_files(&server, nearly_all(&process, FILES_LEFT)?)?;
     let address = server.address.clone();
     let newcomers: Vec<JoinHandle<Result<Client, String>>> = (0..NEWCOMERS)
         .map(|_| address.clone())
@@ -190,20 +190,19 @@ fn lack_files_later(rounds: &Rounds) -> Result<String, String> {
     ))
 }
 
-/// A limit to the numbers of files that leaves some free.
-fn nearly_all(process: &Path) -> Result<usize, String> {
+/// A limit to the numbers of files that leaves so many free.
+pub(crate) fn nearly_all(process: &Path, left: usize) -> Result<usize, String> {
     let open = fs::read_dir(process.join("fd")).map_err(|error| error.to_string())?;
     let names = open.flatten().map(|entry| entry.file_name());
     let taken: HashSet<usize> = names
         .filter_map(|name| name.to_str()?.parse().ok())
         .collect();
     let mut free = (0..).filter(|number| !taken.contains(number));
-    free.nth(FILES_LEFT)
-        .ok_or_else(|| "no number is free".to_owned())
+    free.nth(left).ok_or_else(|| "no number is free".to_owned())
 }
 
 /// Changes how many files a server may open; how many it was before.
-fn limit_files(server: &Server, count: usize) -> Result<usize, String> {
+pub(crate) fn limit_files(server: &Server, count: usize) -> Result<usize, String> {
     let process_id = server.process_id().to_string();
     let known = [
         "--pid",
@@ -276,7 +275,7 @@ fn break_one(
 }
 
 /// What those are told who look after the server from outside.
-fn expect_health(door: &Door, status: u16, begin: &str) -> Result<(), String> {
+pub(crate) fn expect_health(door: &Door, status: u16, begin: &str) -> Result<(), String> {
     match door.get("/health")? {
         (found, text) if found == status && text.starts_with(begin) => Ok(()),
         other => Err(format!(
@@ -302,7 +301,8 @@ pub(crate) fn look_at_the_rest(server: &Server) -> Result<(), String> {
     Ok(())
 }
 
-fn expect_refusal(client: &mut Client, sql: &str) -> Result<(), String> {
+/// A write that is told why there are none any more.
+pub(crate) fn expect_refusal(client: &mut Client, sql: &str) -> Result<(), String> {
     match client.execute(sql) {
         Err(Failure::Server { errno, .. }) if errno == READ_ONLY_MODE => Ok(()),
         Err(failure) => Err(format!("{sql}: {failure}")),

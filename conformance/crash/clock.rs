@@ -5,7 +5,7 @@
 //!
 //! The clock is libfaketime's (Debian: `libfaketime`), which reads from a file by how much to lie. The
 //! monotonic clock is the machine's, as when an operator sets the time. Without the library there is
-//! nothing to do, and this says so.
+//! nothing to do, and this says so, or fails where nothing may be missing ([`crate::disk::is_must`]).
 
 mod reused;
 
@@ -24,7 +24,7 @@ use rand::{Rng, SeedableRng};
 
 use crate::client::{Client, Failure};
 use crate::server::{Launch, Server};
-use crate::{DATABASE, Rounds, connect, connect_bare, is_conflict, others, trial};
+use crate::{DATABASE, Rounds, connect, connect_bare, is_conflict, others, trial, unless};
 
 /// Where Debian and its like put the library, in its form for programs with threads: the other one tells
 /// wrong times while a thread reads the file.
@@ -33,6 +33,9 @@ const LIBRARIES: &[&str] = &[
     "/usr/lib/aarch64-linux-gnu/faketime/libfaketimeMT.so.1",
     "/usr/lib/faketime/libfaketimeMT.so.1",
 ];
+
+/// Without it the clock does not jump.
+const MISSING: &str = "libfaketime is not installed (Debian: libfaketime)";
 
 /// Rounds of the quick profile.
 const QUICK_ROUNDS: u64 = 20;
@@ -129,15 +132,12 @@ fn library() -> Option<&'static Path> {
 pub(crate) fn trials() -> Vec<Trial> {
     let name = "clock_jumps_lose_nothing_and_bring_nothing_back".to_owned();
     let trial = trial(name, (crate::Ending::Kill, others(QUICK_ROUNDS)), run);
-    if library().is_none() {
-        println!("crash: libfaketime is not installed: the clock does not jump");
-    }
-    vec![trial.with_ignored_flag(library().is_none())]
+    vec![unless(trial, library().is_none().then_some(MISSING))]
 }
 
 /// Runs all rounds.
 fn run(rounds: &Rounds) -> Result<String, String> {
-    let library = library().ok_or("libfaketime is not installed")?;
+    let library = library().ok_or(MISSING)?;
     let clock = Arc::new(Clock {
         file: rounds.directory().join("clock"),
         between_s: Mutex::new((0, 0)),

@@ -34,6 +34,12 @@ const FLUSHED: Duration = Duration::from_secs(2);
 const BACK_MAX: Duration = Duration::from_secs(30);
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
+/// How often the disk is filled and all rows are deleted: what the first time leaves behind is in the way of the
+/// second.
+const DELETES: usize = 2;
+/// Rows that one statement deletes.
+const DELETED_ROWS: usize = 100;
+
 /// Rows of which a backup is made.
 const BACKED_UP_ROWS: u64 = 100;
 /// What writing needs beside the room of a compaction: the journal, and more than is in memory.
@@ -45,6 +51,7 @@ pub(crate) fn trials() -> Vec<Trial> {
     vec![
         of("full_disk_ends_nothing_but_writes", run),
         of("backup_leaves_the_room_that_writing_needs", back_up),
+        of("deleted_rows_give_their_room_back", delete_all),
     ]
 }
 
@@ -90,6 +97,44 @@ fn run(rounds: &Rounds) -> Result<String, String> {
         "1021 after {} MB of {} MB; DROP and PURGE made room in {dropped:?}, TRUNCATE in {truncated:?}, a file's removal in {freed:?}",
         rows * ROW_BYTES / 1_000_000,
         BYTES / 1_000_000
+    ))
+}
+
+/// DELETE alone makes room: nobody need know of OPTIMIZE, or give a table up.
+fn delete_all(rounds: &Rounds) -> Result<String, String> {
+    let server = rounds.start()?;
+    let mut client = connect_bare(&server.address)?;
+    make_tables(&mut client).map_err(|e| e.to_string())?;
+    let (mut counts, mut slowest) = (Vec::new(), Duration::ZERO);
+    for _ in 0..DELETES {
+        // It was refused twice, some time apart: neither flushes nor compactions alone make room.
+        counts.push(fill_by(&mut client, || incompressible(rounds))?);
+        let until = counts.last().copied().unwrap_or(0);
+        // A statement that changes more than its memory holds is refused.
+        for first in (0..until).step_by(DELETED_ROWS) {
+            let last = first + DELETED_ROWS as u64;
+            let sql = format!("DELETE FROM large WHERE id >= {first} AND id < {last}");
+            done(&mut client, &sql)?;
+        }
+        let back = wait_until_written(&mut client);
+        let back = back.map_err(|error| format!("after {counts:?} rows: {error}"))?;
+        slowest = slowest.max(back);
+        let sql = "SELECT COUNT(*) FROM large WHERE id >= 0";
+        let left = client.rows(sql);
+        let left = left.map_err(|error| format!("{sql}: {error}"))?;
+        if left != [[Some("0".to_owned())]] {
+            return Err(format!("{sql} after {counts:?} rows: {left:?}"));
+        }
+    }
+    check(&mut client, "large")?;
+    check(&mut client, "small")?;
+    let log = rounds.log();
+    if log.contains(READ_ONLY) {
+        return Err(format!("the engine gave up: {log}"));
+    }
+    kill(&server)?;
+    Ok(format!(
+        "{counts:?} rows were deleted, and writes were back after {slowest:?} at most"
     ))
 }
 

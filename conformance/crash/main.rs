@@ -18,7 +18,7 @@
 //! | `MESETA_CRASH_ROUNDS=n` | rounds of each loop, whatever the ending |
 //! | `MESETA_CRASH_KILL=n`, `MESETA_CRASH_POWER=n` | rounds with this ending, shared by the loops; 100 unless told |
 //! | `MESETA_CRASH_OTHERS=n` | n times the rounds of the quick profile, for the rest |
-//! | `MESETA_CRASH_DISK=must` | what needs a disk of its own fails where none can be made, and is not skipped |
+//! | `MESETA_CRASH_DISK=must` | what needs a disk of its own fails where none can be made, and is not skipped; so does what needs libeatmydata or libfaketime where they are not installed |
 //! | `MESETA_CRASH_SEED=n` | the moments of the ends |
 //! | `MESETA_CRASH_BINARY=path` | another server than the one just built |
 //!
@@ -70,6 +70,7 @@ mod steps;
 mod tight;
 mod told;
 mod tools;
+mod unopened;
 mod writers;
 
 use std::cell::{Cell, RefCell};
@@ -197,6 +198,7 @@ fn main() -> ExitCode {
     trials.extend(told::trials());
     trials.extend(forged::trials());
     trials.extend(broken::trials());
+    trials.extend(unopened::trials());
     trials.extend(names::trials());
     trials.extend(full::trials());
     trials.extend(tight::trials());
@@ -218,7 +220,7 @@ fn rounds_of(variable: &str) -> u64 {
 
 /// A loop of rounds, which ends in one line about itself.
 fn trial(name: String, (ending, count): (Ending, u64), run: Run) -> Trial {
-    let is_impossible = ending.disk_bytes().is_some() && disk::missing().is_some();
+    let missing = ending.disk_bytes().and_then(|_| disk::missing());
     let trial = Trial::test(name.clone(), move || {
         let count = setting("MESETA_CRASH_ROUNDS").unwrap_or(count);
         let rounds = Rounds::new(ending, count).map_err(Failed::from)?;
@@ -238,7 +240,21 @@ fn trial(name: String, (ending, count): (Ending, u64), run: Run) -> Trial {
         }
         Ok(())
     });
-    trial.with_ignored_flag(is_impossible)
+    unless(trial, missing)
+}
+
+/// A trial that is skipped where something is missing that it needs, and says what; where nothing may be missing it
+/// is run, and fails.
+fn unless(trial: Trial, missing: Option<&str>) -> Trial {
+    let Some(missing) = missing.filter(|_| !trial.has_ignored_flag() && !disk::is_must()) else {
+        return trial;
+    };
+    let name = trial.name();
+    let filter = Arguments::from_args().filter;
+    if filter.is_none_or(|part| name.contains(&part)) {
+        println!("crash: {name}: skipped: {}", missing.replace('\n', " "));
+    }
+    trial.with_ignored_flag(true)
 }
 
 /// How a loop is run, and the server of it.

@@ -2,7 +2,10 @@
 //! last moment before it, always the newest, and never a part of a statement.
 //!
 //! Rounds end in a kill and in a power cut in turn, so that what was acknowledged before a kill, and had been in
-//! the system's memory alone, meets a cut under the next server: that one has synced what it found.
+//! the system's memory alone, meets a cut under the next server: that one has synced what it found. Of syncs that
+//! fail [`failed`] tells.
+
+mod failed;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -26,8 +29,8 @@ const WRITERS: u64 = 4;
 const PARTS: u64 = 3;
 /// Longer than [`LOST_MAX`]: else a server that never syncs would pass.
 const ROUND_MS: std::ops::Range<u64> = 1300..2500;
-/// The most time before the cut that something may be lost of. Promised are 100 ms and the time of a write and
-/// a sync, which on these disks are tens of milliseconds.
+/// The most time before the cut, or the failed sync, that something may be lost of. Promised are 100 ms and the time
+/// of a write and a sync, which on these disks are tens of milliseconds.
 const LOST_MAX: Duration = Duration::from_secs(1);
 
 /// A statement.
@@ -44,7 +47,9 @@ type Writer = JoinHandle<Result<Vec<Statement>, String>>;
 /// What this file runs.
 pub(crate) fn trials() -> Vec<Trial> {
     let name = "power_cut_in_async_mode_loses_only_the_newest".to_owned();
-    vec![trial(name, (Ending::Power, others(QUICK)), run)]
+    let mut trials = vec![trial(name, (Ending::Power, others(QUICK)), run)];
+    trials.extend(failed::trials());
+    trials
 }
 
 fn run(rounds: &Rounds) -> Result<String, String> {
@@ -95,12 +100,12 @@ struct Book {
     there: BTreeSet<u64>,
     acknowledged: usize,
     lost: usize,
-    /// The longest time before a cut that something was lost of.
+    /// The longest time before a cut, or a failed sync, that something was lost of.
     oldest: Duration,
 }
 
 impl Book {
-    /// Holds what is found to what was written in a round, which a power cut may have ended.
+    /// Holds what is found to what was written in a round, which a power cut or a failed sync may have ended.
     fn compare(
         &mut self,
         found: &Found,
@@ -125,7 +130,7 @@ impl Book {
             self.oldest = self.oldest.max(age);
             if LOST_MAX < age {
                 return Err(format!(
-                    "what was acknowledged {age:?} before the cut is lost"
+                    "what was acknowledged {age:?} before the cut or the failed sync is lost"
                 ));
             }
         }
@@ -144,7 +149,8 @@ impl Book {
             return Err("nothing was acknowledged".to_owned());
         }
         Ok(format!(
-            "of {acknowledged} acknowledged statements {lost} were lost by power cuts, the oldest {oldest:?} before"
+            "of {acknowledged} acknowledged statements {lost} were lost, the oldest {oldest:?} before the cut or the \
+             failed sync"
         ))
     }
 }
