@@ -8,6 +8,7 @@ import subprocess
 from dataclasses import dataclass, field
 from typing import Callable
 
+from .others import watched
 from .servers import seed_all, settle, turn
 
 # The seconds that the load generator warms up before it measures.
@@ -73,6 +74,12 @@ class Line:
         """Whether the load generator could not do more."""
         return not self.is_held and LOAD_CORES_MAX <= (self.value(name, "load_cores") or 0)
 
+    def ratio_of_all(self, other):
+        """Meseta's bytes of all stretches and what they left, to another's."""
+        if "meseta" not in self.stretches or not self.stretches.get(other, [0])[-1]:
+            return None
+        return self.stretches["meseta"][-1] / self.stretches[other][-1]
+
     def value(self, server, measure):
         return self.values.get(server, {}).get(measure)
 
@@ -93,7 +100,9 @@ def measure(table, servers, options, load):
             try:
                 load.before(server)
                 settle([other for other in servers if other.name not in line.failed])
-                found[server.name].append(told(load, load.run(server)))
+                with watched(table, f"{load.name}, {server.name}, repeat {repeat + 1}", servers):
+                    result = load.run(server)
+                found[server.name].append(told(load, result))
             except (RuntimeError, OSError) as error:
                 line.failed[server.name] = str(error)
                 print(f"  {load.name} failed: {error}", flush=True)

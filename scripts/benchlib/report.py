@@ -8,7 +8,9 @@ import time
 
 from . import machine, plot, quiet
 from .matrix import LOAD_CORES_MAX, NAMES, latencies, profile_command
+from .others import OTHERS_MAX
 from .table import aligned, without_third
+from .written import all_to_innodb
 
 GROUPS = {
     "sysbench": "sysbench",
@@ -70,7 +72,7 @@ def write(directory, table, options, facts):
     os.makedirs(directory, exist_ok=True)
     for path in old_plots(directory):
         os.remove(path)
-    parts = [head(options, facts), goals(table), behind(table), limited(table), loud(table)]
+    parts = [head(options, facts), goals(table), behind(table), limited(table), loud(table), disturbed(table)]
     for group in GROUPS:
         lines = [line for line in table.lines if line.group == group]
         if lines or (group == "size" and table.sizes):
@@ -87,6 +89,7 @@ def write(directory, table, options, facts):
             "goals": table.goals,
             "others": table.own,
             "unsettled": table.unsettled,
+            "disturbed": table.disturbed,
         }, file, indent=1)
         file.write("\n")
 
@@ -121,6 +124,8 @@ def head(options, facts):
         "- Meseta: as it comes, with a cache of 4 GiB. InnoDB: buffer pool 4 GiB, log 1 GiB, "
         "`innodb_flush_log_at_trx_commit=1`. MyRocks: block cache 4 GiB, Bloom filters, LZ4, READ COMMITTED, "
         "`rocksdb_flush_log_at_trx_commit=1`. Both: no binary log, `performance_schema=OFF`.",
+        f"- runs beside which other processes took more than {OTHERS_MAX:.0%} of a processor are listed under "
+        "\"Disturbed runs\"; without that heading there was none",
         f"- at most {options.rows:,} rows in a table: all of them fit into each server's cache, so reads do not wait for the disk, "
         "unless a bench says otherwise",
     ]
@@ -174,6 +179,16 @@ def loud(table):
     if not table.unsettled:
         return ""
     return "\n".join(["## What began although a server was not quiet", "", *(f"- {what}" for what in table.unsettled)])
+
+
+def disturbed(table):
+    if not table.disturbed:
+        return ""
+    return "\n".join([
+        "## Disturbed runs", "",
+        "What other processes took of a processor meanwhile: neither the servers of the bench, nor the load, nor the kernel's threads. "
+        "The figures are those of a machine that was not idle.", "",
+        *(f"- {what}" for what in table.disturbed)])
 
 
 def ratios(line, measure, is_behind):
@@ -261,11 +276,13 @@ def stretches_table(lines):
         cells = [f"{bytes:,.0f}" for bytes in each] + ["not begun"] * (count - len(each))
         body.append([bench, name, *cells, f"{everything:,.0f}"])
     heading = ["bytes written per update", "server", *(f"stretch {at + 1}" for at in range(count)), "all, written out"]
-    return (
+    note = (
         "The last column has all stretches and what they left: changed pages, memtables and compactions. Of Meseta at "
-        "most one memtable (64 MiB) is left out. A server that is slow has fewer stretches.\n\n"
-        + "\n".join(aligned([heading, *body]))
-    )
+        "most one memtable (64 MiB) is left out. A server that is slow has fewer stretches. Where its pool holds the "
+        "table, InnoDB writes little in one stretch and much in the next, in which its log is full: the two that are "
+        "judged are one such cycle, so the ratio of that column is told, too.")
+    told = "\n".join(f"- {told}" for told in map(all_to_innodb, lines) if told)
+    return "\n\n".join(part for part in (note, "\n".join(aligned([heading, *body])), told) if part)
 
 
 def size_table(sizes):

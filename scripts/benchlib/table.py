@@ -19,6 +19,8 @@ class Table:
         self.goals = []
         # Loads that began although a server was not quiet, each as a text.
         self.unsettled = []
+        # Runs beside which others took much of a processor, each as a text.
+        self.disturbed = []
 
     def add(self, what, meseta, innodb, ratio, goal, reached, third=None):
         """A row. `third`: what another server has, and the ratio to it; None from benches without one."""

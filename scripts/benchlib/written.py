@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from . import matrix
 from .matrix import Line, Load, add, add_goal, add_unjudged
+from .others import watched
 from .servers import CACHE_BYTES, seed_all, settle
 
 UPDATED_ROWS_MAX = 10_000_000
@@ -15,7 +16,9 @@ UPDATE_CONNECTIONS = 64
 # Of fewer rows there are fewer updates, and nothing is judged.
 STRETCHES = 4
 STRETCH_UPDATES = 1_050_000
-# Before them trees have just been filled, and no page of the buffer pool is changed.
+# Before them trees have just been filled, and no page of the buffer pool is changed. Where the pool holds the table,
+# InnoDB writes little in one stretch and much in the next, in which its log is full: the two are one such cycle, no
+# more, so the ratio of all that was written stands beside theirs.
 STRETCHES_JUDGED = 2
 # No stretch begins later: of a server that is slow there are fewer.
 STRETCHES_SECONDS_MAX = 200
@@ -57,7 +60,7 @@ def bench(caches):
             try:
                 fill(server, rows)
                 settle(servers)
-                runs, everything = with_caches(server, caches, lambda: run_stretches(server, load))
+                runs, everything = with_caches(server, caches, lambda: run_stretches(table, servers, server, load))
             except (RuntimeError, OSError) as error:
                 line.failed[server.name] = str(error)
                 print(f"  {load.name} failed: {error}", flush=True)
@@ -97,7 +100,7 @@ def with_caches(server, caches, run):
         server.restart(usual)
 
 
-def run_stretches(server, load):
+def run_stretches(table, servers, server, load):
     """What came of each stretch, and the bytes per update of all, with what is written when they have ended.
 
     Of Meseta one memtable may be left out: neither a statement nor a restart writes just that. A backup does, but
@@ -108,7 +111,8 @@ def run_stretches(server, load):
     runs, updates = [], 0
     while len(runs) < STRETCHES and time.monotonic() < begin + STRETCHES_SECONDS_MAX:
         seed_all([server], load.name, len(runs))
-        result = load.run(server)
+        with watched(table, f"{load.name}, {server.name}, stretch {len(runs) + 1}", servers):
+            result = load.run(server)
         updates += result["statements"]
         runs.append(matrix.told(load, result))
     server.write_out()
@@ -132,6 +136,19 @@ def show_stretches(table, line):
         told = ", ".join(f"{stretch:,.0f}" for stretch in stretches)
         print(f"  {name}: bytes per update of each stretch {told}; of all, and all written out {everything:,.0f}",
               flush=True)
+    told = all_to_innodb(line)
+    if told:
+        print(f"  {told}", flush=True)
+
+
+def all_to_innodb(line):
+    """What of the ratio of all stretches is told: it is not judged."""
+    ratio = line.ratio_of_all("innodb")
+    if ratio is None:
+        return ""
+    ours, theirs = (len(line.stretches[name]) - 1 for name in ("meseta", "innodb"))
+    return (f"{line.name}, of all, and all written out: meseta's to innodb's {ratio:.2f} "
+            f"(stretches: {ours} and {theirs})")
 
 
 def judge(table, line, caches, rows):
