@@ -89,6 +89,7 @@ pub(crate) fn run(rounds: &Rounds) -> Result<String, String> {
         let mut client = connect(&server.address)?;
         ring.verify(&mut client, TABLE, &acknowledged)
             .and_then(|()| check_built(&mut client, TABLE))
+            .and_then(|()| rounds.rest(&server))
             .map_err(told)?;
         // At times the next round kills the same build again.
         let is_last = round == rounds.count;

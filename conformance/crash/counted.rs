@@ -48,6 +48,7 @@ pub(crate) fn run(rounds: &Rounds) -> Result<String, String> {
         }
         server = rounds.start()?;
         indexes::check(&mut connect(&server.address)?, "numbered")
+            .and_then(|()| rounds.rest(&server))
             .map_err(|e| format!("round {round}, seed {}: {e}", rounds.seed))?;
     }
     if given.is_empty() {

@@ -16,11 +16,26 @@ const FILES_MAX: usize = 120;
 /// Bytes of a process that has done nothing yet but start and compact.
 const RSS_KIB_MAX: u64 = 600 << 10;
 
+/// What a server at rest has.
+struct Found {
+    files: Vec<PathBuf>,
+    rss_kib: u64,
+}
+
 /// Waits until a server is at rest; says what it has then.
 pub(crate) fn settle(data: &Path, process_id: u32, door: &Door) -> Result<String, String> {
+    patiently(|| count((look(data, process_id)?, door)))
+}
+
+/// Waits until a server has no more files and memory than it may, after a round.
+pub(crate) fn rest(data: &Path, process_id: u32) -> Result<(), String> {
+    patiently(|| look(data, process_id)).map(drop)
+}
+
+fn patiently<T>(find: impl Fn() -> Result<T, String>) -> Result<T, String> {
     let deadline = Instant::now() + SETTLE_MAX;
     loop {
-        let found = look(data, process_id, door);
+        let found = find();
         if found.is_ok() || deadline < Instant::now() {
             return found;
         }
@@ -29,12 +44,25 @@ pub(crate) fn settle(data: &Path, process_id: u32, door: &Door) -> Result<String
     }
 }
 
-fn look(data: &Path, process_id: u32, door: &Door) -> Result<String, String> {
+fn look(data: &Path, process_id: u32) -> Result<Found, String> {
     let mut files = Vec::new();
     walk(data, &mut files);
     if let Some(stray) = files.iter().find(|path| is_stray(data, path)) {
         return Err(format!("{} is left over", stray.display()));
     }
+    let rss_kib = rss_kib(process_id)?;
+    let count = files.len();
+    if FILES_MAX < count || RSS_KIB_MAX < rss_kib {
+        return Err(format!(
+            "at rest there are {count} files and {rss_kib} KiB of memory"
+        ));
+    }
+    Ok(Found { files, rss_kib })
+}
+
+/// Holds the files of rows to those that the server knows of.
+fn count((found, door): (Found, &Door)) -> Result<String, String> {
+    let Found { files, rss_kib } = found;
     let is_rows = |path: &&PathBuf| path.to_string_lossy().contains("/keyspaces/1/tables/");
     let there = files.iter().filter(is_rows).count();
     let counted = door.metric("meseta_lsm_tables")?;
@@ -45,14 +73,9 @@ fn look(data: &Path, process_id: u32, door: &Door) -> Result<String, String> {
     }
     let is_dictionary = |path: &&PathBuf| path.to_string_lossy().contains("/dictionaries/");
     let dictionaries = files.iter().filter(is_dictionary).count();
-    let (files, rss_kib) = (files.len(), rss_kib(process_id)?);
-    if FILES_MAX < files || RSS_KIB_MAX < rss_kib {
-        return Err(format!(
-            "at rest there are {files} files and {rss_kib} KiB of memory"
-        ));
-    }
     Ok(format!(
-        "{files} files, {dictionaries} of them dictionaries, {} MiB of memory",
+        "{} files, {dictionaries} of them dictionaries, {} MiB of memory",
+        files.len(),
         rss_kib >> 10
     ))
 }

@@ -34,9 +34,9 @@ const FLUSHED: Duration = Duration::from_secs(2);
 const BACK_MAX: Duration = Duration::from_secs(30);
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// How often the disk is filled and all rows are deleted: what the first time leaves behind is in the way of the
-/// second.
-const DELETES: usize = 2;
+/// The disk is filled so often, and all rows are deleted, or one in two: what the first time leaves behind is in the way
+/// of the second.
+const DELETED_PARTS: [u64; 2] = [1, 2];
 /// Rows that one statement deletes.
 const DELETED_ROWS: usize = 100;
 
@@ -106,23 +106,25 @@ fn delete_all(rounds: &Rounds) -> Result<String, String> {
     let mut client = connect_bare(&server.address)?;
     make_tables(&mut client).map_err(|e| e.to_string())?;
     let (mut counts, mut slowest) = (Vec::new(), Duration::ZERO);
-    for _ in 0..DELETES {
+    for part in DELETED_PARTS {
         // It was refused twice, some time apart: neither flushes nor compactions alone make room.
         counts.push(fill_by(&mut client, || incompressible(rounds))?);
-        let until = counts.last().copied().unwrap_or(0);
+        let count = counts.last().copied().unwrap_or(0);
+        let until = count / part;
         // A statement that changes more than its memory holds is refused.
         for first in (0..until).step_by(DELETED_ROWS) {
-            let last = first + DELETED_ROWS as u64;
+            let last = until.min(first + DELETED_ROWS as u64);
             let sql = format!("DELETE FROM large WHERE id >= {first} AND id < {last}");
             done(&mut client, &sql)?;
         }
         let back = wait_until_written(&mut client);
-        let back = back.map_err(|error| format!("after {counts:?} rows: {error}"))?;
+        let back =
+            back.map_err(|error| format!("after {counts:?} rows: {error}: {}", rounds.log()))?;
         slowest = slowest.max(back);
         let sql = "SELECT COUNT(*) FROM large WHERE id >= 0";
         let left = client.rows(sql);
         let left = left.map_err(|error| format!("{sql}: {error}"))?;
-        if left != [[Some("0".to_owned())]] {
+        if left != [[Some((count - until).to_string())]] {
             return Err(format!("{sql} after {counts:?} rows: {left:?}"));
         }
     }

@@ -50,7 +50,8 @@ pub(crate) fn run(rounds: &Rounds) -> Result<String, String> {
             .verify(&mut client, "ringed", &acknowledged)
             .and_then(|()| check(&mut client, "ringed"))
             .and_then(|()| check(&mut client, "fights"))
-            .and_then(|()| compare_counts(&mut client));
+            .and_then(|()| compare_counts(&mut client))
+            .and_then(|()| rounds.rest(&server));
         verified.map_err(|e| format!("round {round}, seed {}: {e}", rounds.seed))?;
     }
     ring.check_progress()?;

@@ -467,6 +467,11 @@ impl Rounds {
         String::from_utf8_lossy(&log.unwrap_or_default()).into_owned()
     }
 
+    /// After a round: no file is left over, and the server takes no more memory than it may.
+    fn rest(&self, server: &Server) -> Result<(), String> {
+        files::rest(&self.directory().join("data"), server.process_id())
+    }
+
     /// After all rounds: an idle server has no more files and memory than it needs.
     fn settle(&self) -> Result<String, String> {
         let door = http::Door::new()?;
@@ -555,6 +560,7 @@ fn run(rounds: &Rounds) -> Result<String, String> {
         let mut client = connect(&server.address)?;
         oracle
             .verify(&mut client)
+            .and_then(|()| rounds.rest(&server))
             .map_err(|e| format!("round {round}, seed {}: {e}", rounds.seed))?;
     }
     entries::check_growing(&mut connect(&server.address)?)?;

@@ -2,7 +2,7 @@
 //! that cannot be written ends nothing.
 
 use std::fs;
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Command};
@@ -44,6 +44,7 @@ fn outlives_its_terminal(dir: &Path) -> Result<(), String> {
     let ended = logs_nowhere(&mut child, &told);
     // One that has ended is not there to be killed.
     let _ = child.kill();
+    let _ = child.wait();
     ended
 }
 
@@ -55,9 +56,16 @@ fn logs_nowhere(child: &mut Child, told: &Path) -> Result<(), String> {
         signal_to(child.id(), signal)?;
         // A refused login is a line of the log.
         let mut socket = TcpStream::connect(&address).map_err(|e| e.to_string())?;
+        let limited = socket.set_read_timeout(Some(PATIENCE));
+        limited.map_err(|e| e.to_string())?;
         socket.write_all(&[0xFF; 64]).map_err(|e| e.to_string())?;
         // Whatever it answers, until it hangs up.
-        let _ = socket.read_to_end(&mut Vec::new());
+        match socket.read_to_end(&mut Vec::new()) {
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                return Err(format!("nobody is served {PATIENCE:?} after {signal}"));
+            }
+            Ok(_) | Err(_) => {}
+        }
     }
     let mut client = Client::connect(&address, "", EndForm::Ok).map_err(|e| e.to_string())?;
     client.rows("SELECT 1").map_err(|e| e.to_string())?;

@@ -9,8 +9,8 @@ from contextlib import contextmanager, suppress
 # Of one processor: more, and the figures are those of a machine that is busy otherwise.
 OTHERS_MAX = 0.10
 TICKS = os.sysconf("SC_CLK_TCK")
-# The parent of the kernel's threads.
-KTHREADD = 2
+# The parent of the kernel's threads, where they are visible.
+KTHREADD, KTHREADD_NAME = 2, "kthreadd"
 
 
 @contextmanager
@@ -22,9 +22,16 @@ def watched(table, what, servers):
     # Of who came meanwhile all is known; who has gone took next to nothing, or is counted with the children.
     took = sum(now - known_before.get(who, 0) for who, now in known_after.items())
     share = (busy() - busy_before - took) / max(seconds, 1 / TICKS)
-    if OTHERS_MAX < share:
+    if OTHERS_MAX < share and knows_kernel():
         table.disturbed.append(f"{what}: {share:.0%} of a processor")
         print(f"  others took {share:.0%} of a processor: {what}", flush=True)
+
+
+def knows_kernel():
+    """Not in a container of its own: there what the kernel writes out would be told of as others'."""
+    with suppress(OSError), open(f"/proc/{KTHREADD}/comm") as file:
+        return file.read().strip() == KTHREADD_NAME
+    return False
 
 
 def busy():

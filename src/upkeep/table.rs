@@ -40,6 +40,8 @@ pub(super) async fn restore(
     let expiry = Arc::new(Expiry::new(expiry_of));
     let options = lsm::Options {
         expiry: Some(Arc::clone(&expiry)),
+        // Of a disk that has become full what was copied can be given back.
+        vital: Some(SYSTEM_SPACE),
         ..lsm::Options::new(data_dir)
     };
     let target = Lsm::open(&options).map_err(|error| told(&error))?;
@@ -149,13 +151,16 @@ async fn put(
         expiry.note_sweep(source.swept_ms());
     }
     catalog.house(&mut new).await?;
+    let new = Arc::new(new);
     let copied = copy_rows((source, target), (old, &new), cancel).await;
-    if copied.is_err() {
+    let adopted = match &copied {
+        Ok(_) => catalog.adopt(&new).await,
+        Err(cause) => Err(cause.clone()),
+    };
+    if adopted.is_err() {
         catalog.abandon(&new).await;
-        return copied;
     }
-    catalog.adopt(&Arc::new(new)).await?;
-    copied
+    adopted.and(copied)
 }
 
 /// Copies all that is stored of a table; how many rows it has.

@@ -149,7 +149,7 @@ impl Committer {
                     Request::LetGo(answer) => {
                         self.owes_room = true;
                         self.let_go();
-                        let _ = answer.send(Ok(self.oldest()));
+                        let _ = answer.send(Ok((self.oldest(), self.room.is_scarce())));
                     }
                     Request::Close(answer) => return self.close(answer, waiting),
                 }

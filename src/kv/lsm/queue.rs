@@ -42,8 +42,9 @@ pub(super) enum Request {
     Watch(Watching),
     /// Sparse stretches are to be kept.
     Keep(Found),
-    /// Files that were replaced are to be let go of, as far as nobody reads them; the oldest state that somebody reads.
-    LetGo(oneshot::Sender<Result<Ts>>),
+    /// Files that were replaced are to be let go of, as far as nobody reads them. The oldest state that somebody reads,
+    /// and whether nothing is put for lack of room.
+    LetGo(oneshot::Sender<Result<(Ts, bool)>>),
     Close(oneshot::Sender<Result<()>>),
 }
 

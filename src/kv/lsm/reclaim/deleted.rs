@@ -1,16 +1,27 @@
 //! What deleted rows have in files: where there is little room on the disk it is given back as soon as nobody reads
 //! the rows any more, and not when compactions come by. Else who deletes rows to make room would not get any.
 
+use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::sync::Weak;
 
 use fjall::{AbstractTree, Keyspace, Readable};
 use tokio::sync::oneshot;
 
-use super::{GIVEN_BYTES_MIN, REWRITTEN_BYTES_MAX, check_writes, flush, rewrite};
+use super::{GIVEN_BYTES_MIN, REWRITTEN_BYTES_MAX, flush, rewrite};
 use crate::kv::lsm::queue::Request;
 use crate::kv::lsm::snapshot::Base;
-use crate::kv::lsm::{Shared, damage, fault};
+use crate::kv::lsm::{Shared, damage, fault, spaces};
 use crate::kv::{Result, Ts};
+
+/// Less than this part of the files is not worth rewriting them all.
+const GAIN_PART: u64 = 8;
+
+/// What stays may take this part more than is told of it.
+const MARGIN_PART: u64 = 16;
+
+/// After so many keys it is looked whether the engine is to end.
+const LOOK_KEYS: usize = 4096;
 
 /// What is known of deleted rows in files.
 #[derive(Debug, Default)]
@@ -22,40 +33,34 @@ pub(super) struct Deleted {
 }
 
 impl Deleted {
-    /// Where there is little room: rewrites the files without what was deleted. Asks for the room that what stays takes,
-    /// and for what flushes need; nothing is put meanwhile.
+    /// Where nothing is put for lack of room: rewrites the files without what was deleted, if that gains enough. Asks
+    /// for the room that what stays takes, and for what flushes need.
     pub(super) fn give_back(&mut self, (shared, data): (&Weak<Shared>, &Keyspace)) -> Result<()> {
         let Some(engine) = shared.upgrade() else {
             return Ok(());
         };
-        let is_asked = engine.check_room(0).is_err() && data.disk_space() <= REWRITTEN_BYTES_MAX;
-        if !is_asked || engine.check_compaction(0).is_err() {
-            return Ok(());
-        }
-        check_writes(shared)?;
-        let Some(base) = engine.base.read().clone() else {
-            return Ok(());
-        };
-        if !is_read_by_nobody_before(base.ts, &engine) {
+        // Other compactions may have come by.
+        self.left = self.left.min(data.tree.tombstone_count());
+        if !is_asked(&engine, data) {
             return Ok(());
         }
         // Of what is in memory nothing is known.
         flush(shared, data)?;
         let count = data.tree.tombstone_count();
-        let fits_now = self
-            .lacks
-            .is_some_and(|kept| engine.check_compaction(kept).is_ok());
-        if count <= self.left && !fits_now {
+        let fits = |kept| engine.check_compaction(kept).is_ok();
+        if count <= self.left && !self.lacks.is_some_and(fits) {
             return Ok(());
         }
+        let Some(kept) = kept_by_all(&engine, data)? else {
+            return Ok(());
+        };
         *self = Deleted {
             left: count,
             lacks: None,
         };
-        let (files, kept) = (data.disk_space(), kept_bytes(&engine, &base)?);
-        // It would be one who reads it.
-        drop(base);
-        if files < kept.saturating_add(GIVEN_BYTES_MIN) {
+        let files = data.disk_space();
+        let gained = freed_bytes(data).saturating_sub(kept);
+        if gained < GIVEN_BYTES_MIN.max(files / GAIN_PART) {
             return Ok(());
         }
         if let Err(cause) = engine.check_compaction(kept) {
@@ -75,29 +80,75 @@ impl Deleted {
     }
 }
 
-/// Whether there is no snapshot before `ts`: compactions keep what one may read, and no room was asked for that.
-fn is_read_by_nobody_before(ts: Ts, shared: &Shared) -> bool {
-    let (sender, answer) = oneshot::channel();
-    if shared.queue.push(Request::LetGo(sender)).is_err() {
-        return false;
-    }
-    matches!(answer.blocking_recv(), Ok(Ok(oldest)) if ts <= oldest)
+/// Whether nothing is put for lack of room, and there is enough for what is about to be done.
+fn is_asked(shared: &Shared, data: &Keyspace) -> bool {
+    // What is asked first costs nothing, as long as there is plenty.
+    shared.check_room(0).is_err()
+        && shared.read_only().is_none()
+        && data.disk_space() <= REWRITTEN_BYTES_MAX
+        && shared.check_compaction(0).is_ok()
+        && let_go(shared).is_some_and(|(_, is_scarce)| is_scarce)
 }
 
-/// The bytes of all keys and values that a state has, without those of dropped spaces. On the disk they may be less:
-/// files are packed.
-fn kept_bytes(shared: &Shared, base: &Base) -> Result<u64> {
-    let mut kept = 0_u64;
-    for item in base.snapshot.iter(&base.data) {
-        let (key, value) = item.into_inner().map_err(|cause| {
-            let cause = fault::error("reading what compactions keep", &cause);
-            damage::in_compaction(&shared.engine_dir, cause)
-        })?;
-        let is_dead = |space| shared.dead.contains(space);
-        if !super::spaces::space_of(&key).is_some_and(is_dead) {
-            let bytes = u64::try_from(key.len() + value.len()).unwrap_or(u64::MAX);
-            kept = kept.saturating_add(bytes);
+/// The oldest state that somebody reads, and whether nothing is put; `None` when nobody answers any more.
+fn let_go(shared: &Shared) -> Option<(Ts, bool)> {
+    let (sender, answer) = oneshot::channel();
+    shared.queue.push(Request::LetGo(sender)).ok()?;
+    answer.blocking_recv().ok()?.ok()
+}
+
+/// About how many bytes of the files stay, of the newest state; `None` where somebody reads an older one, which
+/// compactions would keep, too, and where the engine is to end.
+fn kept_by_all(shared: &Shared, data: &Keyspace) -> Result<Option<u64>> {
+    let base = shared.base.read().clone();
+    let (Some(base), found) = (base, let_go(shared)) else {
+        return Ok(None);
+    };
+    if found.is_none_or(|(oldest, _)| oldest < base.ts) {
+        return Ok(None);
+    }
+    let kept = kept_of(shared, &base, data);
+    kept.map_err(|cause| {
+        let cause = fault::error("reading what compactions keep", &cause);
+        damage::in_compaction(&shared.engine_dir, cause)
+    })
+}
+
+/// By the part that keys and values of this state are of all that are in files: those are packed.
+fn kept_of(shared: &Shared, base: &Base, data: &Keyspace) -> fjall::Result<Option<u64>> {
+    let bytes = |key: &[u8], value: &[u8]| u64::try_from(key.len() + value.len()).unwrap_or(0);
+    let is_over = |number: usize| number.is_multiple_of(LOOK_KEYS) && shared.queue.is_ending();
+    let (mut all, mut living) = (0_u64, 0_u64);
+    for table in data.tree.current_version().iter_tables() {
+        for (number, item) in table.scan()?.enumerate() {
+            let item = item?;
+            all = all.saturating_add(bytes(&item.key.user_key, &item.value));
+            if is_over(number) {
+                return Ok(None);
+            }
         }
     }
-    Ok(kept)
+    for (number, item) in base.snapshot.iter(&base.data).enumerate() {
+        let (key, value) = item.into_inner()?;
+        let is_dead = |space| shared.dead.contains(space);
+        if !spaces::space_of(&key).is_some_and(is_dead) {
+            living = living.saturating_add(bytes(&key, &value));
+        }
+        if is_over(number) {
+            return Ok(None);
+        }
+    }
+    let files = u128::from(data.disk_space());
+    let kept = files * u128::from(living) / u128::from(all.max(1));
+    let kept = u64::try_from(kept).unwrap_or(u64::MAX);
+    Ok(Some(kept.saturating_add(kept / MARGIN_PART)))
+}
+
+/// The bytes of files that are gone when they are replaced: no backup has links to them.
+fn freed_bytes(data: &Keyspace) -> u64 {
+    let version = data.tree.current_version();
+    let tables = version.iter_tables().map(|table| table.path.as_path());
+    let found = tables.filter_map(|path| fs::metadata(path).ok());
+    let alone = found.filter(|found| found.nlink() == 1);
+    alone.map(|found| found.len()).sum()
 }
