@@ -152,3 +152,79 @@ fn freed_bytes(data: &Keyspace) -> u64 {
     let alone = found.filter(|found| found.nlink() == 1);
     alone.map(|found| found.len()).sum()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kv::lsm::{Lsm, Options};
+    use crate::kv::{Engine, Space, WriteSet};
+
+    const T: Space = Space(1);
+    const ROWS: usize = 400;
+
+    async fn with_rows(dir: &std::path::Path) -> (Lsm, Keyspace) {
+        let engine = Lsm::open(&Options::new(dir)).unwrap();
+        engine.create_space(T).await.unwrap();
+        let mut writes = WriteSet::blind();
+        for row in 0..ROWS {
+            // As long when it is packed.
+            let value: Vec<u8> = (0..1000).map(|_| rand::random()).collect();
+            writes.put(T, format!("{row:04}"), value);
+        }
+        engine.commit(writes).await.unwrap();
+        let (_, data) = engine.shared.tree.lock().clone().unwrap();
+        (engine, data)
+    }
+
+    /// On a thread that may wait, as that of the engine.
+    fn kept(engine: &Lsm, data: &Keyspace) -> Option<u64> {
+        let find = || kept_by_all(&engine.shared, data).unwrap();
+        std::thread::scope(|scope| scope.spawn(find).join().unwrap())
+    }
+
+    fn flushed(engine: &Lsm, data: &Keyspace) {
+        flush(&std::sync::Arc::downgrade(&engine.shared), data).unwrap();
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn what_stays_is_known_when_nobody_reads_what_was() {
+        let dir = tempfile::tempdir().unwrap();
+        let (engine, data) = with_rows(dir.path()).await;
+        flushed(&engine, &data);
+        let old = engine.snapshot();
+        let mut writes = WriteSet::blind();
+        for row in 0..ROWS / 2 {
+            writes.delete(T, format!("{row:04}"));
+        }
+        engine.commit(writes).await.unwrap();
+        flushed(&engine, &data);
+        assert_eq!(kept(&engine, &data), None);
+        drop(old);
+        let kept = kept(&engine, &data).unwrap();
+        let half = data.disk_space() / 2;
+        assert!(half < kept && kept < half + half / 8, "{kept} of {half}");
+        engine.compact(&[]).await.unwrap();
+        let files = data.disk_space();
+        assert!(files < kept && kept < files + files / 8, "{files}, {kept}");
+        engine.close().await.unwrap();
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn files_that_others_have_free_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let (engine, data) = with_rows(dir.path()).await;
+        flushed(&engine, &data);
+        let (files, freed) = (data.disk_space(), freed_bytes(&data));
+        assert!(
+            files / 2 < freed && freed <= files + files / 2,
+            "{freed} of {files}"
+        );
+        let version = data.tree.current_version();
+        for (number, table) in version.iter_tables().enumerate() {
+            let link = dir.path().join(number.to_string());
+            fs::hard_link(table.path.as_path(), link).unwrap();
+        }
+        assert_eq!(freed_bytes(&data), 0);
+        engine.close().await.unwrap();
+    }
+}
