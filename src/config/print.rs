@@ -67,16 +67,10 @@ fn argument(spec: &Spec) -> Arg {
 /// What follows the name on the command line. A switch may stand alone, so its value needs the sign.
 fn written(kind: Kind) -> String {
     let placeholder = kind.placeholder();
-    match kind {
-        Kind::Switch => format!("[={placeholder}]"),
-        Kind::Address
-        | Kind::Path
-        | Kind::Choice(_)
-        | Kind::Number { .. }
-        | Kind::Bytes
-        | Kind::Secret
-        | Kind::Text => format!(" {placeholder}"),
+    if matches!(kind, Kind::Switch) {
+        return format!("[={placeholder}]");
     }
+    format!(" {placeholder}")
 }
 
 /// The options as Markdown, for the README.

@@ -25,7 +25,7 @@ use super::snapshot::Base;
 use super::thin::{Looked, Suspect};
 use super::{Shared, damage, fault, room, spaces, thin};
 use crate::kv::expiry::Expiry;
-use crate::kv::{Census, Error, KeyRange, Result, Space};
+use crate::kv::{Census, Error, KeyRange, Result, Space, Ts};
 
 /// How often the thread looks for files worth compacting.
 const CHECK_INTERVAL: Duration = Duration::from_secs(10);
@@ -264,6 +264,14 @@ impl Shared {
         }
     }
 
+    /// Has the committer forget files that nobody reads. The oldest state that somebody reads, and whether nothing is put
+    /// for lack of room; `None` when the engine is being closed, or has failed.
+    fn let_go(&self) -> Option<(Ts, bool)> {
+        let (sender, answer) = oneshot::channel();
+        self.queue.push(Request::LetGo(sender)).ok()?;
+        answer.blocking_recv().ok()?.ok()
+    }
+
     /// Looks at the range that waits longest; says whether more wait.
     fn look_at_next(&self) -> bool {
         let next = self.reclaim.suspects.lock().pop_front();
@@ -442,14 +450,8 @@ fn let_go(shared: &Weak<Shared>, data: &Keyspace) {
     if data.tree.version_free_list_len() == 0 {
         return;
     }
-    let (sender, answer) = oneshot::channel();
-    let pushed = shared
-        .upgrade()
-        .map(|shared| shared.queue.push(Request::LetGo(sender)));
-    if let Some(Ok(())) = pushed {
-        // The engine is being closed, or has failed: the next start removes what is left.
-        let _ = answer.blocking_recv();
-    }
+    // Where nobody answers any more the next start removes what is left.
+    let _ = shared.upgrade().and_then(|shared| shared.let_go());
 }
 
 #[cfg(test)]

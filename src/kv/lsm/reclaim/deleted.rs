@@ -6,13 +6,11 @@ use std::os::unix::fs::MetadataExt;
 use std::sync::Weak;
 
 use fjall::{AbstractTree, Keyspace, Readable};
-use tokio::sync::oneshot;
 
 use super::{GIVEN_BYTES_MIN, REWRITTEN_BYTES_MAX, flush, rewrite};
-use crate::kv::lsm::queue::Request;
+use crate::kv::Result;
 use crate::kv::lsm::snapshot::Base;
 use crate::kv::lsm::{Shared, damage, fault, spaces};
-use crate::kv::{Result, Ts};
 
 /// Less than this part of the files is not worth rewriting them all.
 const GAIN_PART: u64 = 8;
@@ -87,21 +85,14 @@ fn is_asked(shared: &Shared, data: &Keyspace) -> bool {
         && shared.read_only().is_none()
         && data.disk_space() <= REWRITTEN_BYTES_MAX
         && shared.check_compaction(0).is_ok()
-        && let_go(shared).is_some_and(|(_, is_scarce)| is_scarce)
-}
-
-/// The oldest state that somebody reads, and whether nothing is put; `None` when nobody answers any more.
-fn let_go(shared: &Shared) -> Option<(Ts, bool)> {
-    let (sender, answer) = oneshot::channel();
-    shared.queue.push(Request::LetGo(sender)).ok()?;
-    answer.blocking_recv().ok()?.ok()
+        && shared.let_go().is_some_and(|(_, is_scarce)| is_scarce)
 }
 
 /// About how many bytes of the files stay, of the newest state; `None` where somebody reads an older one, which
 /// compactions would keep, too, and where the engine is to end.
 fn kept_by_all(shared: &Shared, data: &Keyspace) -> Result<Option<u64>> {
     let base = shared.base.read().clone();
-    let (Some(base), found) = (base, let_go(shared)) else {
+    let (Some(base), found) = (base, shared.let_go()) else {
         return Ok(None);
     };
     if found.is_none_or(|(oldest, _)| oldest < base.ts) {
