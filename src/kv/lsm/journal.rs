@@ -118,8 +118,9 @@ pub(super) struct Torn {
 ///
 /// # Errors
 ///
-/// [`Error::Corrupt`] when bytes that were acknowledged are damaged.
+/// [`Error::Corrupt`] when bytes that were acknowledged are damaged; [`Error::Io`].
 pub(super) fn repair(dir: &Path) -> Result<Option<Cut>> {
+    run::remove_unfinished(dir)?;
     let Some(torn) = examine(dir)? else {
         return Ok(None);
     };

@@ -23,6 +23,7 @@ use fjall::{Keyspace, OwnedWriteBatch};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::{MARKER_KEY, Marker};
+use crate::kv::lsm::directory::if_there;
 use crate::kv::{Error, Result};
 
 /// Has the id, as 16 hexadecimal digits; a space and the number of a journal, written so too, but for older servers; a
@@ -154,6 +155,17 @@ impl Run {
     }
 }
 
+/// Removes what a server left that ended while it wrote the file: one that only reads would keep it.
+///
+/// # Errors
+///
+/// [`Error::Io`].
+pub(super) fn remove_unfinished(dir: &Path) -> Result<()> {
+    let new = dir.join(FILE_NEW);
+    if_there(fs::remove_file(&new))
+        .map_err(|cause| Error::io(format!("removing {}", new.display()), &cause))
+}
+
 /// What is noted beside the journals in `dir`; `None` where that is not known.
 pub(super) fn noted(dir: &Path) -> Option<Noted> {
     parsed(&fs::read_to_string(dir.join(FILE)).ok()?)
@@ -212,6 +224,18 @@ mod tests {
                 assert_eq!(found, None, "bit {bit} of byte {place} of {text:?}");
             }
         }
+    }
+
+    #[test]
+    fn what_was_not_finished_is_removed_and_what_was_stays() {
+        let scratch = tempfile::tempdir().unwrap();
+        let dir = scratch.path();
+        // Of a server that told of no journal, as there is none here.
+        fs::write(dir.join(FILE), signed(&format!("{:016x}", 7))).unwrap();
+        fs::write(dir.join(FILE_NEW), &text_of(8, 2)[..20]).unwrap();
+        assert_eq!(super::super::repair(dir).unwrap(), None);
+        assert!(!dir.join(FILE_NEW).exists());
+        assert_eq!(noted(dir).map(|noted| noted.run), Some(7));
     }
 
     #[test]
