@@ -6,7 +6,7 @@ use crate::statement::Parameter;
 
 /// The database of the tables.
 pub(crate) const DATABASE: &str = "bench";
-/// Rows of `points` and `indexed`, and of all prefixes of `facts`.
+/// Rows of `points`, `indexed` and `wide`, and of all prefixes of `facts`.
 const ROWS: i64 = 10_000;
 /// Rows of one prefix of `facts`: what a scan, a GROUP BY and an ORDER BY read.
 const PREFIX_ROWS: i64 = 1000;
@@ -18,6 +18,8 @@ const BATCH: i64 = 100;
 const FILL_ROWS: i64 = 1000;
 /// Odd and no multiple of five: times an id, modulo a power of ten, every value comes once.
 const SCATTER: i64 = 7_368_787;
+/// Columns of `wide` beside its key.
+const WIDE_COLUMNS: i64 = 20;
 /// The inserted text of 100 bytes.
 const TEXT: &[u8; 100] =
     b"0123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789";
@@ -87,6 +89,15 @@ pub(crate) const ALL: &[Operation] = &[
         }),
     },
     Operation {
+        name: "range-wide-50",
+        count: 200,
+        writes: false,
+        form: Form::Prepared(
+            || "SELECT * FROM wide WHERE id >= ? LIMIT 50".to_owned(),
+            |at| vec![Parameter::Integer(scattered(at))],
+        ),
+    },
+    Operation {
         name: "point-by-index",
         count: 1000,
         writes: false,
@@ -150,6 +161,7 @@ pub(crate) fn preparation() -> Vec<String> {
     ]
     .map(str::to_owned)
     .to_vec();
+    all.push(wide_text());
     all.extend(filling("points", |id| {
         format!("({id},{},'{id:0100}')", id % 1000)
     }));
@@ -160,7 +172,19 @@ pub(crate) fn preparation() -> Vec<String> {
         let (prefix, value) = (id / PREFIX_ROWS, scattered(id));
         format!("({prefix},{id},{},{value},'{value:040}')", value % GROUPS)
     }));
+    all.extend(filling("wide", |id| {
+        let values = repeated(&format!("'{id:020}'"), WIDE_COLUMNS);
+        format!("({id},{values})")
+    }));
     all
+}
+
+fn wide_text() -> String {
+    let columns: Vec<_> = (0..WIDE_COLUMNS)
+        .map(|column| format!("c{column} VARCHAR(20)"))
+        .collect();
+    let columns = columns.join(", ");
+    format!("CREATE TABLE wide (id BIGINT PRIMARY KEY, {columns})")
 }
 
 fn filling(table: &str, row: impl Fn(i64) -> String) -> Vec<String> {

@@ -228,9 +228,17 @@ pub fn put_lenenc(out: &mut Vec<u8>, number: u64) {
     }
 }
 
-/// Appends a string behind its length-encoded length.
+/// Appends a string behind its length-encoded length. Hot: runs per cell of a row, most of which are short.
+#[inline]
 pub fn put_lenenc_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
-    put_lenenc(out, u64::try_from(bytes.len()).unwrap_or(u64::MAX));
+    match u8::try_from(bytes.len()) {
+        Ok(short) if short <= SHORT_LENGTH_MAX => {
+            // Room for both at once.
+            out.reserve(1 + bytes.len());
+            out.push(short);
+        }
+        Ok(_) | Err(_) => put_lenenc(out, u64::try_from(bytes.len()).unwrap_or(u64::MAX)),
+    }
     out.extend_from_slice(bytes);
 }
 

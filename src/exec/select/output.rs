@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::sql::bound::Output;
 use crate::sql::context::EvalContext;
 use crate::sql::eval::eval;
-use crate::sql::expr::Row;
+use crate::sql::expr::{ExprKind, Row};
 use crate::types::{ColumnType, Value};
 
 /// Outputs kept on the stack; wider rows take an allocation each.
@@ -26,11 +26,11 @@ pub(super) fn with_outputs(
     if outputs.len() <= STACK_OUTPUTS {
         return with_stack_outputs::<STACK_OUTPUTS>(outputs, row, ctx, take);
     }
-    let values: Result<Vec<Value<'_>>> = outputs
-        .iter()
-        .map(|output| eval(&output.expr, row, ctx))
-        .collect();
-    take(&values?)
+    let mut values = Vec::with_capacity(outputs.len());
+    for output in outputs {
+        values.push(value(output, row, ctx)?);
+    }
+    take(&values)
 }
 
 fn with_stack_outputs<const MOST: usize>(
@@ -41,9 +41,19 @@ fn with_stack_outputs<const MOST: usize>(
 ) -> Result<()> {
     let mut values: [Value<'_>; MOST] = [const { Value::Null }; MOST];
     for (slot, output) in values.iter_mut().zip(outputs) {
-        *slot = eval(&output.expr, row, ctx)?;
+        *slot = value(output, row, ctx)?;
     }
     take(values.get(..outputs.len()).unwrap_or_default())
+}
+
+/// The value of an output. Most are columns, whose values [`eval`] leaves as they are, but for decimals.
+#[inline]
+fn value<'v>(output: &'v Output, row: &'v dyn Row, ctx: &'v EvalContext) -> Result<Value<'v>> {
+    match (&output.expr.kind, &output.expr.ty) {
+        (ExprKind::Column(_), ColumnType::Decimal { .. }) => eval(&output.expr, row, ctx),
+        (ExprKind::Column(idx), _) => row.column(*idx),
+        _ => eval(&output.expr, row, ctx),
+    }
 }
 
 /// The outputs of a row with their types.
