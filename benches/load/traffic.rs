@@ -19,6 +19,9 @@ const WARM_UP: Duration = Duration::from_secs(3);
 const READ_BYTES: usize = 64 << 10;
 /// What the runtime's timers may be late by. Nearer than that, a held rate is waited for awake.
 const TIMER_SLACK: Duration = Duration::from_millis(2);
+/// Between two looks at the clock of one that waits awake lie at most the answers of the other connections, which
+/// take a fraction of this. More, and the system or the host had the processor.
+const STOOD_MIN: Duration = Duration::from_micros(500);
 /// Below this bit of a seed lie the numbers of connections.
 const SEED_SHIFT: u32 = 20;
 
@@ -61,6 +64,10 @@ struct Shared {
     pause: Option<Duration>,
     /// Whether a held rate is held to the microsecond, which takes a core.
     is_exact: bool,
+    /// How long this program wanted its processor and did not have it, as far as those that wait awake saw it.
+    stood: Cell<Duration>,
+    /// What lies before is in `stood`, or was no standing.
+    stood_until: Cell<Instant>,
 }
 
 /// Runs a plan over and over: for some time, or for a number of operations.
@@ -113,7 +120,7 @@ async fn measured_loop(options: &Options, plan: &Plan) -> Outcome<String> {
     Ok(format!(
         "{{\"statements\": {}, \"rows\": {}, \"seconds\": {seconds:.3}, \"server_cpu\": {:.2}, \
          \"load_cpu\": {:.2}, \"p50_us\": {}, \"p99_us\": {}, \"p999_us\": {}, \"conflicts\": {}, \
-         \"items\": {}, \"seed\": {}, \"rss_kib\": {}}}",
+         \"items\": {}, \"seed\": {}, \"rss_kib\": {}, \"stood_us\": {}}}",
         shared.statements.get(),
         shared.answered_rows.get(),
         cpu.0,
@@ -124,7 +131,8 @@ async fn measured_loop(options: &Options, plan: &Plan) -> Outcome<String> {
         shared.conflicts.get(),
         (plan.items)(),
         options.seed,
-        watch.resident_kib()
+        watch.resident_kib(),
+        shared.stood.get().as_micros()
     ))
 }
 
@@ -258,6 +266,8 @@ impl Shared {
             latencies_us: RefCell::new(Vec::with_capacity(1 << 22)),
             pause: options.pause(),
             is_exact: options.is_exact,
+            stood: Cell::new(Duration::ZERO),
+            stood_until: Cell::new(Instant::now()),
         }
     }
 
@@ -277,11 +287,24 @@ impl Shared {
         if let Some(early) = due.checked_sub(TIMER_SLACK) {
             tokio::time::sleep_until(early.into()).await;
         }
-        while Instant::now() < due {
+        let mut looked = Instant::now();
+        while looked < due {
             // Who waits for this processor has it: the server's threads would stand behind this one for a time
             // slice of milliseconds.
             std::thread::yield_now();
             tokio::task::yield_now().await;
+            let now = Instant::now();
+            self.note_standing(looked, now);
+            looked = now;
         }
+    }
+
+    /// Several may have waited through the same time, which counts once.
+    fn note_standing(&self, before: Instant, now: Instant) {
+        let stood = now.duration_since(before.max(self.stood_until.get()));
+        if self.measuring.get() && STOOD_MIN < stood {
+            self.stood.set(self.stood.get() + stood);
+        }
+        self.stood_until.set(now);
     }
 }
