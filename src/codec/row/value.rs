@@ -83,11 +83,22 @@ pub(super) fn put_date(out: &mut Vec<u8>, packed: u32) {
     out.extend_from_slice(&[low, middle, high]);
 }
 
-/// The value of a stored column of type `ty`, borrowed where it can be.
+/// The value of a stored column of type `ty`, borrowed where it can be. Texts, of which wide rows are made, are
+/// decoded where it is called.
 ///
 /// # Errors
 /// [`Corrupt`] when the bytes are no value of the type.
+#[inline]
 pub fn decode_value<'a>(bytes: &'a [u8], ty: &'a ColumnType) -> Result<Value<'a>, Corrupt> {
+    if let ColumnType::Char { .. } | ColumnType::Varchar { .. } | ColumnType::Text(_) = ty
+        && let Some(text) = utf8(bytes)
+    {
+        return Ok(Value::Text(Cow::Borrowed(text)));
+    }
+    decode_any(bytes, ty)
+}
+
+fn decode_any<'a>(bytes: &'a [u8], ty: &'a ColumnType) -> Result<Value<'a>, Corrupt> {
     let value = match ty {
         ColumnType::Null | ColumnType::Dynamic => None,
         ColumnType::Boolean
@@ -166,6 +177,7 @@ pub(super) fn decimal(bytes: &[u8]) -> Option<Decimal> {
     Decimal::new(digits, scale)
 }
 
+#[inline]
 pub(super) fn utf8(bytes: &[u8]) -> Option<&str> {
     std::str::from_utf8(bytes).ok()
 }

@@ -107,6 +107,7 @@ impl<'a> RowView<'a> {
     ///
     /// # Errors
     /// [`Corrupt`] when the stored bytes are no value of the type.
+    #[inline]
     pub fn get(&self, id: ColumnId, ty: &'a ColumnType) -> Result<Cell<'a>, Corrupt> {
         let Some(position) = self.position(self.ids, id) else {
             let is_null = self.position(self.nulls, id).is_some();
