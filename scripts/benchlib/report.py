@@ -21,7 +21,8 @@ GROUPS = {
     "written": "Written to disk",
 }
 QUIETLY = (
-    f"A run counts when the host took at most {quiet.STOLEN_MAX:.1%} of the processors meanwhile (`steal` of `/proc/stat`); "
+    f"A run counts when the host took at most {quiet.STOLEN_MAX:.1%} of the processors meanwhile (`steal` of `/proc/stat`), "
+    "and the load generator, where it waits awake on a processor of its own, was without it no longer; "
     f"else it is made again, up to {quiet.TRIES} times, and the quietest of them counts."
 )
 NOTES = {
@@ -40,7 +41,8 @@ NOTES = {
                "of the scheduler takes the processor from a thread of the other's, and the percentile tells of that. That "
                "leaves a server one processor of two, and lowers the possible rate of those that use more. What is found without it, "
                "at half of what is possible then, stands below; the goal is judged by the first. On a "
-               "machine with one processor there is nothing to part, and the lines say that. " + QUIETLY,
+               "machine with one processor there is nothing to part, and the lines say that. What the machine itself makes of "
+               "a percentile is told by a server that answers each statement with the same bytes at once, under \"Other numbers\". " + QUIETLY,
     "size": "Rows of sysbench's table with its index.",
     "written": "Random updates of rows of sysbench's table with its index. Bytes are `write_bytes` of `/proc/PID/io`. The updates "
                "come in stretches without a pause between them, of as many whatever `--seconds` is, once and not `--repeats` times; "
