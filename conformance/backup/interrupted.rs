@@ -12,17 +12,22 @@ use crate::{BINARY, expect_exit, shown, start, stop, text};
 
 /// How long a task may take to begin, or to end.
 const PATIENCE: Duration = Duration::from_mins(1);
-/// How often a restore is begun: one may end before the signal comes.
+/// How often a task is begun: one may end before the signal comes.
 const TRIES: usize = 20;
 
 pub(crate) fn all(dir: &Path) -> Result<String, String> {
     let backup = shown::large(dir)?;
     let temporary = dir.join("tmp");
     let target = dir.join("target");
-    for dir in [&temporary, &target] {
-        fs::create_dir(dir).map_err(|e| e.to_string())?;
-    }
-    stop(&start(&target)?)?;
+    fs::create_dir(&temporary).map_err(|e| e.to_string())?;
+    let anew = || {
+        if target.exists() {
+            fs::remove_dir_all(&target).map_err(|e| e.to_string())?;
+        }
+        fs::create_dir(&target).map_err(|e| e.to_string())?;
+        stop(&start(&target)?)
+    };
+    anew()?;
     let (data, new) = (text(&target.join("data")), dir.join("new/data"));
     let check = ["check", &text(&backup)];
     let one = [
@@ -35,15 +40,18 @@ pub(crate) fn all(dir: &Path) -> Result<String, String> {
     ];
     for signal in ["INT", "TERM", "HUP"] {
         for arguments in [&check[..], &one[..]] {
-            let child = begin(&temporary, BINARY.as_ref(), arguments)?;
-            // Rows are read, or copied, in a place of its own.
-            let ended = interrupt(child, signal, || !is_empty(&temporary))?;
-            expect_interrupted(&ended).map_err(|e| format!("{signal}, {arguments:?}: {e}"))?;
+            let run = || {
+                let child = begin(&temporary, BINARY.as_ref(), arguments)?;
+                // Rows are read, or copied, in a place of its own.
+                interrupt(child, signal, || !is_empty(&temporary))
+            };
+            interrupted(run, anew).map_err(|e| format!("{signal}, {arguments:?}: {e}"))?;
             if !is_empty(&temporary) {
                 return Err(format!("{signal}, {arguments:?}: something is left"));
             }
         }
-        whole_interrupted((&backup, &new), (&temporary, signal))?;
+        whole_interrupted((&backup, &new), (&temporary, signal))
+            .map_err(|e| format!("{signal}, restore: {e}"))?;
     }
     // As `nohup` has it: the terminal goes, and the check goes on.
     let line = format!("trap '' HUP; exec {BINARY} check {}", text(&backup));
@@ -62,25 +70,33 @@ fn whole_interrupted(
     (temporary, signal): (&Path, &str),
 ) -> Result<(), String> {
     let above = new.parent().ok_or("no directory above")?;
-    for _ in 0..TRIES {
-        let arguments = ["restore", &text(backup), "--data-dir", &text(new)];
+    let arguments = ["restore", &text(backup), "--data-dir", &text(new)];
+    let run = || {
         let child = begin(temporary, BINARY.as_ref(), &arguments)?;
-        let ended = interrupt(child, signal, || {
+        interrupt(child, signal, || {
             new.join("RESTORING").exists() || new.join("MESETA").exists()
-        })?;
-        if ended.status.success() {
-            fs::remove_dir_all(above).map_err(|e| e.to_string())?;
-            continue;
-        }
-        expect_interrupted(&ended).map_err(|e| format!("{signal}, restore: {e}"))?;
-        if above.exists() {
-            return Err(format!("{signal}: {} is left", text(above)));
-        }
-        return Ok(());
+        })
+    };
+    interrupted(run, || fs::remove_dir_all(above).map_err(|e| e.to_string()))?;
+    if above.exists() {
+        return Err(format!("{} is left", text(above)));
     }
-    Err(format!(
-        "{signal}: each of {TRIES} restores came to its end"
-    ))
+    Ok(())
+}
+
+/// Interrupts what `run` begins. What has ended before the signal came is undone and begun again.
+fn interrupted(
+    run: impl Fn() -> Result<Output, String>,
+    undo: impl Fn() -> Result<(), String>,
+) -> Result<(), String> {
+    for _ in 0..TRIES {
+        let ended = run()?;
+        if !ended.status.success() {
+            return expect_interrupted(&ended);
+        }
+        undo()?;
+    }
+    Err(format!("each of {TRIES} came to its end"))
 }
 
 fn begin(temporary: &Path, program: &OsStr, arguments: &[&str]) -> Result<Child, String> {

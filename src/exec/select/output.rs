@@ -49,11 +49,12 @@ fn with_stack_outputs<const MOST: usize>(
 /// The value of an output. Most are columns, whose values [`eval`] leaves as they are, but for decimals.
 #[inline]
 fn value<'v>(output: &'v Output, row: &'v dyn Row, ctx: &'v EvalContext) -> Result<Value<'v>> {
-    match (&output.expr.kind, &output.expr.ty) {
-        (ExprKind::Column(_), ColumnType::Decimal { .. }) => eval(&output.expr, row, ctx),
-        (ExprKind::Column(idx), _) => row.column(*idx),
-        _ => eval(&output.expr, row, ctx),
+    if let ExprKind::Column(idx) = output.expr.kind
+        && !matches!(output.expr.ty, ColumnType::Decimal { .. })
+    {
+        return row.column(idx);
     }
+    eval(&output.expr, row, ctx)
 }
 
 /// The outputs of a row with their types.
