@@ -44,6 +44,9 @@ ROW = "id BIGINT PRIMARY KEY, k INT NOT NULL, c VARCHAR(120) NOT NULL"
 class Work:
     """Something the server does for itself; `once` starts it and gives its process, which ends with it."""
 
+    # Measured seconds, where it cannot go on for longer.
+    seconds_max = None
+
     def __init__(self, server, rows):
         self.server = server
         # How many rows it is done on.
@@ -70,6 +73,8 @@ class Purge(Work):
     """A compaction that leaves out rows that have ended: once, then there are none."""
 
     name = "the purge of rows that have ended"
+    # So long it takes at least.
+    seconds_max = 1
 
     def prepare(self):
         sql(self.server, "DROP TABLE IF EXISTS ended")
@@ -92,7 +97,10 @@ class IndexBuild(Work):
 
 class Backup(Work):
     """Backups one after the other, in one connection: one of links is over in 20 ms, and the start of a client
-    would take more of the processors than that."""
+    would take more of the processors than that.
+
+    They are removed before the reads and not meanwhile, as long as there is room: whoever gives back a gigabyte
+    of memory keeps a processor for dozens of milliseconds, which are not the server's."""
 
     name = "a backup"
     LINKED_AT_ONCE = 50
@@ -103,11 +111,19 @@ class Backup(Work):
         is_linked = os.stat(directory).st_dev == os.stat(server.directory).st_dev
         self.name = f"a backup of {'links' if is_linked else 'copies'}"
         self.count = self.LINKED_AT_ONCE if is_linked else 1
+        # Of one backup.
+        self.bytes = 0 if is_linked else used(server)
+        self.made = 0
+
+    def prepare(self):
+        for name in os.listdir(self.directory):
+            shutil.rmtree(os.path.join(self.directory, name))
 
     def once(self):
-        paths = [os.path.join(self.directory, f"backup-{idx}") for idx in range(self.count)]
-        for path in paths:
-            shutil.rmtree(path, ignore_errors=True)
+        if room(self.directory) < self.bytes + SPARE_BYTES:
+            self.prepare()
+        paths = [os.path.join(self.directory, f"backup-{self.made + idx}") for idx in range(self.count)]
+        self.made += self.count
         *before, last = [f"BACKUP TO '{path}'" for path in paths]
         return self.server.begin("query", setup=";".join(before), sql=last)
 
@@ -168,21 +184,21 @@ def backups_to(directory):
     return f"--backup-dir={directory}"
 
 
-def has_room(directory, server):
-    """Whether there is room for a copy of the server's data. In memory a copy takes that of the others."""
-    used = int(command_output("du", "-sB1", server.directory).split()[0])
-    free = shutil.disk_usage(directory).free
+def used(server):
+    """Bytes of a server's data."""
+    return int(command_output("du", "-sB1", server.directory).split()[0])
+
+
+def room(directory):
+    """Bytes that may be written there. In memory they are taken from all."""
     with open("/proc/meminfo") as file:
         available = int(re.search(r"MemAvailable:\s*(\d+)", file.read())[1]) * 1024
-    if used + SPARE_BYTES <= min(free, available):
-        return True
-    print(f"  {used / 2**30:.1f} GiB do not go into {directory}", flush=True)
-    return False
+    return min(shutil.disk_usage(directory).free, available)
 
 
 def measure(table, server, work, options):
     alone, beside, shares = [], [], []
-    seconds = max(options.seconds, SECONDS_MIN)
+    seconds = work.seconds_max or max(options.seconds, SECONDS_MIN)
     for repeat in range(options.repeats):
         seed_all([server], work.name, repeat)
         def prepare():
@@ -228,7 +244,7 @@ def measure_copies(table, server, work, options):
     """Backups to another disk than that of the data."""
     rows, directory = work
     place = os.path.dirname(directory)
-    if not os.path.isdir(place) or not has_room(place, server):
+    if not os.path.isdir(place) or room(place) < used(server) + SPARE_BYTES:
         add_unjudged(table, "point SELECT beside a backup of copies: p99, to that alone", "", f"<= {RATIO_MAX}",
                      f"no room in {place}")
         return
