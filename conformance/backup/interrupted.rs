@@ -100,9 +100,10 @@ fn interrupted(
 }
 
 fn begin(temporary: &Path, program: &OsStr, arguments: &[&str]) -> Result<Child, String> {
-    // Whoever runs this may ignore SIGHUP, which its children would then, too.
+    // Whoever runs this may ignore signals, which its children would then, too: `nohup` the first, and a shell the
+    // second for what it starts with `&`.
     let child = Command::new("env")
-        .arg("--default-signal=HUP")
+        .arg("--default-signal=HUP,INT")
         .arg(program)
         .args(arguments)
         .env("TMPDIR", temporary)
