@@ -25,7 +25,7 @@ from .servers import Meseta, seed_all, settle
 # A small part of what the server could do, on few connections. Each has a read in two milliseconds: the timers of
 # the load generator know no less than one.
 LOAD = {"connections": 8, "rate": 4000, "rows": 500_000}
-# Whatever `--seconds` says: some of the work stops the reads for a moment once in a while.
+# Whatever `--seconds` says, but for work that ends sooner: some of it stops the reads for a moment once in a while.
 SECONDS_MIN = 5
 # Rows that the work is done on, at most: so that it lasts longer than the reads.
 WORK_ROWS_MAX = 4_000_000
