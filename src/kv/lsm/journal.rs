@@ -46,7 +46,7 @@ mod older;
 mod run;
 mod there;
 
-pub(super) use older::older_than;
+pub(super) use older::{BatchId, Until, older_than};
 pub(super) use run::Run;
 pub(super) use there::list;
 use there::{check_there, numbered, path_of};
@@ -86,6 +86,13 @@ impl Marker {
     pub(super) fn encode(self) -> Vec<u8> {
         let parts = [self.run, self.number, self.synced];
         parts.iter().flat_map(|part| part.to_le_bytes()).collect()
+    }
+
+    fn batch(self) -> BatchId {
+        BatchId {
+            run: self.run,
+            number: self.number,
+        }
     }
 
     fn decode(bytes: &[u8]) -> Option<Marker> {

@@ -18,7 +18,7 @@ use lsm_tree::Table;
 
 use super::tree::{self, TableFile, Tree};
 use super::{LIBRARY_TREE, reading};
-use crate::kv::lsm::journal;
+use crate::kv::lsm::journal::{self, BatchId};
 use crate::kv::{Error, Result, Ts};
 
 /// How often the list is read: each time it was replaced meanwhile, by a flush or a compaction.
@@ -28,6 +28,8 @@ const TRIES: usize = 100;
 pub(in crate::kv::lsm) struct Cut {
     /// The commits before it.
     pub(super) ts: Ts,
+    /// The last of them, if it was written in this run.
+    pub(super) last: Option<BatchId>,
     /// The directory of the engine.
     pub(super) engine_dir: PathBuf,
     /// The journals, in order, by name.
@@ -47,12 +49,12 @@ impl Cut {
 }
 
 /// Takes the state of now. Only for the thread that writes, while it is not writing, when everything
-/// written is synced; `ts` is the newest state that is shown.
+/// written is synced; `ts` is the newest state that is shown, and `last` what was written last.
 ///
 /// # Errors
 ///
 /// [`Error::Io`], [`Error::Corrupt`].
-pub(in crate::kv::lsm) fn take(ts: Ts, data: &Keyspace) -> Result<Cut> {
+pub(in crate::kv::lsm) fn take((ts, last): (Ts, Option<BatchId>), data: &Keyspace) -> Result<Cut> {
     let data_dir = data.path().to_path_buf();
     let engine_dir = data_dir
         .ancestors()
@@ -81,6 +83,7 @@ pub(in crate::kv::lsm) fn take(ts: Ts, data: &Keyspace) -> Result<Cut> {
         }
         return Ok(Cut {
             ts,
+            last,
             engine_dir,
             journals,
             data: (data_dir, tree),

@@ -8,7 +8,7 @@
 //! copied as long as there is more.
 
 use std::fs::{self, File};
-use std::io::{Read, Seek, SeekFrom, Write};
+use std::io::{Seek, SeekFrom, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -25,8 +25,9 @@ use super::{
     damaged, empty_dir, reading, writing,
 };
 use crate::kv::lsm::directory::if_there;
+use crate::kv::lsm::journal::{self, Until};
 use crate::kv::lsm::queue::Request;
-use crate::kv::lsm::{Shared, compression, directory, fault, journal, room};
+use crate::kv::lsm::{Shared, compression, directory, fault, room};
 use crate::kv::{Checkpoint, Error, Result};
 use crate::leisure;
 
@@ -361,8 +362,9 @@ fn bytes_to_copy(unlinked: &[Unlinked], cut: &Cut) -> u64 {
 /// The journals of a cut, read in order.
 struct Journals<'a> {
     cut: &'a Cut,
-    /// The run whose batches are proof of damage in front of them.
-    run: Option<u64>,
+    until: Until,
+    /// Whether nothing of the cut follows.
+    is_over: bool,
     /// One that has more than what belongs to the cut: where nothing follows that does, it was written meanwhile.
     torn: Option<PathBuf>,
 }
@@ -371,7 +373,12 @@ impl<'a> Journals<'a> {
     fn of(cut: &'a Cut) -> Journals<'a> {
         Journals {
             cut,
-            run: journal::last_run(&cut.engine_dir),
+            until: Until {
+                seqno: cut.ts.0,
+                run: journal::last_run(&cut.engine_dir),
+                last: cut.last,
+            },
+            is_over: false,
             torn: None,
         }
     }
@@ -381,21 +388,22 @@ impl<'a> Journals<'a> {
     /// # Errors
     /// [`Error::Corrupt`] where there are batches of the cut behind what is none; [`Error::Io`].
     fn bytes_of(&mut self, name: &str, mut file: &File) -> Result<Vec<u8>> {
+        if self.is_over {
+            return Ok(Vec::new());
+        }
         let path = self.cut.engine_dir.join(name);
-        let mut bytes = Vec::new();
         let read = file.seek(SeekFrom::Start(0));
-        let read = read.and_then(|_| file.read_to_end(&mut bytes));
-        read.map_err(|cause| reading(&path, &cause))?;
-        let older = journal::older_than(&bytes, self.cut.ts.0, self.run);
-        let torn = self.torn.as_ref().filter(|_| 0 < older.end);
+        let read = read.and_then(|_| journal::older_than(&mut file, &self.until));
+        let older = read.map_err(|cause| reading(&path, &cause))?;
+        let torn = self.torn.as_ref().filter(|_| !older.bytes.is_empty());
         if let Some(torn) = torn.or(older.is_damaged.then_some(&path)) {
             return Err(damaged(torn, "it is damaged in front of intact commits"));
         }
         if older.has_more && self.torn.is_none() {
             self.torn = Some(path);
         }
-        bytes.truncate(older.end);
-        Ok(bytes)
+        self.is_over = older.has_last;
+        Ok(older.bytes)
     }
 }
 

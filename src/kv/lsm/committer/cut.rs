@@ -10,7 +10,7 @@ impl Committer {
     /// Syncs what is written, and takes the state between two batches.
     pub(super) fn cut(&mut self, answer: oneshot::Sender<Result<Cut>>) {
         let cut = self.sync();
-        let cut = cut.and_then(|()| backup::take(self.base.ts, &self.data));
+        let cut = cut.and_then(|()| backup::take((self.base.ts, self.run.last()), &self.data));
         // Who asked may be gone.
         let _ = answer.send(cut);
     }

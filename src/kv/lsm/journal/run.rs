@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 use fjall::{Keyspace, OwnedWriteBatch};
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::{MARKER_KEY, Marker};
+use super::{BatchId, MARKER_KEY, Marker};
 use crate::kv::lsm::directory::if_there;
 use crate::kv::{Error, Result};
 
@@ -136,6 +136,14 @@ impl Run {
             synced: self.synced,
         };
         batch.insert(data, MARKER_KEY, marker.encode());
+    }
+
+    /// The last batch, if there is one.
+    pub(in crate::kv::lsm) fn last(&self) -> Option<BatchId> {
+        (self.written != 0).then_some(BatchId {
+            run: self.id,
+            number: self.written,
+        })
     }
 
     /// Whether something is written that is not synced.

@@ -26,7 +26,7 @@ async fn a_copy_that_would_take_the_room_of_flushes_is_refused() {
     writes.put(Space(1), "key", "value");
     engine.commit(writes).await.unwrap();
     let (_, data) = engine.shared.tree.lock().clone().unwrap();
-    let cut = take(Ts(u64::MAX), &data).unwrap();
+    let cut = take((Ts(u64::MAX), None), &data).unwrap();
     let dir = base.path().join("backup");
     let is_over = AtomicBool::new(false);
     for (left_bytes, is_refused) in [(Some(u64::MAX), true), (Some(0), false), (None, false)] {
@@ -90,7 +90,7 @@ async fn a_journal_that_is_damaged_in_front_of_commits_is_no_part_of_a_backup() 
         engine.commit(writes).await.unwrap();
     }
     let (_, data) = engine.shared.tree.lock().clone().unwrap();
-    let cut = take(Ts(u64::MAX), &data).unwrap();
+    let cut = take((Ts(u64::MAX), None), &data).unwrap();
     let (name, file) = cut.journals.first().unwrap();
     let whole = Journals::of(&cut).bytes_of(name, file).unwrap();
     let path = cut.engine_dir.join(name);
@@ -116,5 +116,23 @@ async fn a_journal_that_is_damaged_in_front_of_commits_is_no_part_of_a_backup() 
         matches!(&told, Err(Error::Corrupt { what }) if what.contains(name)),
         "{told:?}"
     );
+    engine.close().await.unwrap();
+}
+
+/// Mechanism: each journal behind the last commit was read, and 64 MiB of zeros take longer than all else.
+#[tokio::test]
+async fn behind_the_last_commit_no_journal_is_read() {
+    let base = tempfile::tempdir().unwrap();
+    let engine = engine(base.path()).await;
+    let (sender, answer) = oneshot::channel();
+    engine.shared.queue.push(Request::Cut(sender)).unwrap();
+    let cut = answer.await.unwrap().unwrap();
+    assert!(cut.last.is_some());
+    let (name, file) = cut.journals.first().unwrap();
+    let mut journals = Journals::of(&cut);
+    let taken = journals.bytes_of(name, file).unwrap();
+    assert!(!taken.is_empty());
+    // Were it read, it would be taken once more.
+    assert!(journals.bytes_of("the next", file).unwrap().is_empty());
     engine.close().await.unwrap();
 }
