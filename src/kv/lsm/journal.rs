@@ -46,7 +46,7 @@ mod older;
 mod run;
 mod there;
 
-pub(super) use older::{BatchId, Until, older_than};
+pub(super) use older::{BatchId, Behind, Until, older_than};
 pub(super) use run::Run;
 pub(super) use there::list;
 use there::{check_there, numbered, path_of};

@@ -28,8 +28,10 @@ const TRIES: usize = 100;
 pub(in crate::kv::lsm) struct Cut {
     /// The commits before it.
     pub(super) ts: Ts,
-    /// The last of them, if it was written in this run.
+    /// What was written last, if that was in this run of the server.
     pub(super) last: Option<BatchId>,
+    /// The run that wrote last.
+    pub(super) run: Option<u64>,
     /// The directory of the engine.
     pub(super) engine_dir: PathBuf,
     /// The journals, in order, by name.
@@ -61,6 +63,7 @@ pub(in crate::kv::lsm) fn take((ts, last): (Ts, Option<BatchId>), data: &Keyspac
         .nth(2)
         .unwrap_or(&data_dir)
         .to_path_buf();
+    let run = journal::last_run(&engine_dir);
     let journals = open_all(journal::list(&engine_dir)?)?;
     for _ in 0..TRIES {
         let version = data.tree.current_version();
@@ -84,6 +87,7 @@ pub(in crate::kv::lsm) fn take((ts, last): (Ts, Option<BatchId>), data: &Keyspac
         return Ok(Cut {
             ts,
             last,
+            run,
             engine_dir,
             journals,
             data: (data_dir, tree),

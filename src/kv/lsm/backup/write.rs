@@ -25,7 +25,7 @@ use super::{
     damaged, empty_dir, reading, writing,
 };
 use crate::kv::lsm::directory::if_there;
-use crate::kv::lsm::journal::{self, Until};
+use crate::kv::lsm::journal::{self, Behind, Until};
 use crate::kv::lsm::queue::Request;
 use crate::kv::lsm::{Shared, compression, directory, fault, room};
 use crate::kv::{Checkpoint, Error, Result};
@@ -242,6 +242,7 @@ impl Copy<'_> {
             let bytes = journals.bytes_of(name, file)?;
             self.write(&format!("{ENGINE_DIR}/{name}"), &bytes)?;
         }
+        journals.end()?;
         let version = cut.engine_dir.join("version");
         let bytes = fs::read(&version).map_err(|cause| reading(&version, &cause))?;
         self.write(&format!("{ENGINE_DIR}/version"), &bytes)?;
@@ -363,8 +364,10 @@ fn bytes_to_copy(unlinked: &[Unlinked], cut: &Cut) -> u64 {
 struct Journals<'a> {
     cut: &'a Cut,
     until: Until,
-    /// Whether nothing of the cut follows.
+    /// Whether the last batch of the cut was read.
     is_over: bool,
+    /// The last one with a batch of the run that wrote the last batch of the cut.
+    of_run: Option<PathBuf>,
     /// One that has more than what belongs to the cut: where nothing follows that does, it was written meanwhile.
     torn: Option<PathBuf>,
 }
@@ -375,10 +378,11 @@ impl<'a> Journals<'a> {
             cut,
             until: Until {
                 seqno: cut.ts.0,
-                run: journal::last_run(&cut.engine_dir),
+                run: cut.run,
                 last: cut.last,
             },
             is_over: false,
+            of_run: None,
             torn: None,
         }
     }
@@ -396,14 +400,29 @@ impl<'a> Journals<'a> {
         let read = read.and_then(|_| journal::older_than(&mut file, &self.until));
         let older = read.map_err(|cause| reading(&path, &cause))?;
         let torn = self.torn.as_ref().filter(|_| !older.bytes.is_empty());
-        if let Some(torn) = torn.or(older.is_damaged.then_some(&path)) {
+        if let Some(torn) = torn.or((older.behind == Behind::Older).then_some(&path)) {
             return Err(damaged(torn, "it is damaged in front of intact commits"));
         }
-        if older.has_more && self.torn.is_none() {
+        if older.has_run {
+            self.of_run = Some(path.clone());
+        }
+        if older.behind != Behind::Nothing && self.torn.is_none() {
             self.torn = Some(path);
         }
         self.is_over = older.has_last;
         Ok(older.bytes)
+    }
+
+    /// There are no more. They go one after the other, the oldest first: where one batch of a run is left, the
+    /// last of it is.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`] where that is not.
+    fn end(self) -> Result<()> {
+        match self.of_run.filter(|_| !self.is_over) {
+            Some(path) => Err(damaged(&path, "its last commits are damaged")),
+            None => Ok(()),
+        }
     }
 }
 

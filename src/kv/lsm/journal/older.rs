@@ -1,18 +1,17 @@
 //! Which part of a journal belongs to a state: for a backup, while the journal is written to.
 //!
-//! The library makes its files 64 MiB of zeros long before it writes to them, and a backup of links is over
-//! in the time that it takes to read one. So where the last batch of the state is known, nothing is read
-//! behind it.
+//! A new journal of the library is 64 MiB of zeros. To read them takes longer than all else of a backup of
+//! links. So where the last batch of the state is known, and found, nothing is read behind it.
 
 use std::io::{self, Read};
 
-use super::{Marker, ZEROS, batch, is_zeros, next_batch};
+use super::{Marker, ZEROS, batch, follows, is_zeros, next_batch};
 use crate::leisure;
 
-/// Bytes that are read at a time, or as many as there are of a batch that is not whole.
-const PIECE_BYTES: usize = 64 << 10;
+/// Bytes that are read in one turn.
+const PIECE_BYTES: u64 = 64 << 10;
 
-/// A batch of a run.
+/// Which batch of which run: see [`Marker`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::kv::lsm) struct BatchId {
     pub(super) run: u64,
@@ -22,25 +21,37 @@ pub(in crate::kv::lsm) struct BatchId {
 /// What a state has of the journals.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::kv::lsm) struct Until {
-    /// The batches older than this one.
+    /// Its batches have lesser sequence numbers than this.
     pub(in crate::kv::lsm) seqno: u64,
     /// The run that may be writing to them.
     pub(in crate::kv::lsm) run: Option<u64>,
-    /// The last batch of the state, if it was written in this run; its journal may be gone.
+    /// Its last batch, if it was written in this run; the journal that had it may be gone.
     pub(in crate::kv::lsm) last: Option<BatchId>,
 }
 
 /// The batches of a journal that belong to a state.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub(in crate::kv::lsm) struct Older {
-    /// They.
+    /// What is to be copied.
     pub(in crate::kv::lsm) bytes: Vec<u8>,
-    /// Whether the last of the state is among them: no journal behind this one has any.
+    /// Whether there are some of the run of the state's last batch.
+    pub(in crate::kv::lsm) has_run: bool,
+    /// Whether that batch is there: behind it nothing belongs to the state, and nothing was looked at.
     pub(in crate::kv::lsm) has_last: bool,
-    /// Whether something is behind them that is not only zeros; unless the last is there.
-    pub(in crate::kv::lsm) has_more: bool,
-    /// … and an older batch of the run behind that.
-    pub(in crate::kv::lsm) is_damaged: bool,
+    /// What is behind them, as far as it was looked at.
+    pub(in crate::kv::lsm) behind: Behind,
+}
+
+/// What is behind the batches of a state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(in crate::kv::lsm) enum Behind {
+    /// Nothing, or zeros.
+    #[default]
+    Nothing,
+    /// What does not belong to the state, or is damaged.
+    Other,
+    /// … and behind that a batch of the run that belongs to the state: it is damaged.
+    Older,
 }
 
 /// All but the zeros that a journal is made of before it is written to, which are most of it.
@@ -51,14 +62,18 @@ fn without_zeros(mut bytes: &[u8]) -> &[u8] {
     bytes
 }
 
-/// Reads on; false at the end. What is asked for doubles until a batch is whole, so that one is not looked at
-/// often.
-fn read_piece(journal: &mut impl Read, (bytes, end): (&mut Vec<u8>, usize)) -> io::Result<bool> {
-    let piece_bytes = PIECE_BYTES.max(bytes.len() - end);
-    let limit = u64::try_from(piece_bytes).unwrap_or(u64::MAX);
-    let count = journal.take(limit).read_to_end(bytes)?;
-    leisure::end_turn();
-    Ok(count != 0)
+/// Reads on; false at the end. As much as there is behind `end`, where no whole batch begins, is read once
+/// more, so that what is there is not looked at often.
+fn read_on(journal: &mut impl Read, (bytes, end): (&mut Vec<u8>, usize)) -> io::Result<bool> {
+    let enough = bytes.len().saturating_mul(2).saturating_sub(end);
+    loop {
+        let mut piece = journal.take(PIECE_BYTES);
+        let count = piece.read_to_end(bytes)?;
+        leisure::end_turn();
+        if count == 0 || enough <= bytes.len() {
+            return Ok(count != 0);
+        }
+    }
 }
 
 /// Reads the batches of a journal that belong to a state.
@@ -68,51 +83,55 @@ fn read_piece(journal: &mut impl Read, (bytes, end): (&mut Vec<u8>, usize)) -> i
 /// Those of reading.
 pub(in crate::kv::lsm) fn older_than(journal: &mut impl Read, until: &Until) -> io::Result<Older> {
     let mut bytes = Vec::new();
-    let mut end = 0;
+    let mut older = Older::default();
+    let (mut end, mut last) = (0, None);
     let stop = loop {
         match batch(&bytes, end) {
-            Ok(next) if next.seqno < until.seqno => {
+            Ok(next) if next.seqno < until.seqno && follows(next, last) => {
                 end = next.end;
-                let id = next.marker.map(Marker::batch);
-                if until.last.is_some() && id == until.last {
+                last = Some(next);
+                older.note(next.marker.map(Marker::batch), until);
+                if older.has_last {
                     bytes.truncate(end);
-                    return Ok(Older {
-                        bytes,
-                        has_last: true,
-                        has_more: false,
-                        is_damaged: false,
-                    });
+                    return Ok(Older { bytes, ..older });
                 }
             }
             stop => {
-                if !read_piece(journal, (&mut bytes, end))? {
+                if !read_on(journal, (&mut bytes, end))? {
                     break stop;
                 }
             }
         }
     };
     let written = without_zeros(&bytes);
-    let has_more = !is_zeros(written.get(end..).unwrap_or_default());
+    if !is_zeros(written.get(end..).unwrap_or_default()) {
+        older.behind = Behind::Other;
+    }
     // A number that is too large may itself be damage.
     let mut at = match stop {
         Ok(newer) => newer.end,
         Err(damage) => damage.resume,
     };
-    let mut is_damaged = false;
-    while has_more
-        && !is_damaged
+    while older.behind == Behind::Other
         && let Some(found) = next_batch((written, at), until.run)
     {
-        is_damaged = found.seqno < until.seqno;
+        if found.seqno < until.seqno {
+            older.behind = Behind::Older;
+        }
         at = found.end;
     }
     bytes.truncate(end);
-    Ok(Older {
-        bytes,
-        has_last: false,
-        has_more,
-        is_damaged,
-    })
+    Ok(Older { bytes, ..older })
+}
+
+impl Older {
+    fn note(&mut self, batch: Option<BatchId>, until: &Until) {
+        let (Some(batch), Some(last)) = (batch, until.last) else {
+            return;
+        };
+        self.has_run |= batch.run == last.run;
+        self.has_last |= batch == last;
+    }
 }
 
 #[cfg(test)]
@@ -122,8 +141,9 @@ mod tests {
     use crate::kv::{Engine, Space, WriteSet};
 
     const COMMITS: u64 = 300;
-    /// More than one piece.
-    const VALUE_BYTES: usize = 1000;
+    const VALUE_BYTES: usize = 10_000;
+    /// Many pieces.
+    const LARGE_BYTES: usize = 400_000;
 
     /// The journal of some commits, as the library makes it, and where its batches end.
     async fn journal() -> (Vec<u8>, Vec<(BatchId, usize)>) {
@@ -136,8 +156,11 @@ mod tests {
         engine.create_space(Space(1)).await.unwrap();
         for number in 0..COMMITS {
             let mut writes = WriteSet::blind();
-            // One that is many pieces long.
-            let bytes = if number == 7 { 40 } else { 1 } * VALUE_BYTES * 10;
+            let bytes = if number == 7 {
+                LARGE_BYTES
+            } else {
+                VALUE_BYTES
+            };
             writes.put(Space(1), format!("{number:03}"), vec![b'v'; bytes]);
             engine.commit(writes).await.unwrap();
         }
@@ -172,10 +195,9 @@ mod tests {
             let mut unread = bytes.as_slice();
             let older = older_than(&mut unread, &until(Some(*last))).unwrap();
             assert_eq!(older.bytes, &bytes[..*end]);
-            assert!(older.has_last && !older.has_more && !older.is_damaged);
+            assert_eq!((older.has_last, older.behind), (true, Behind::Nothing));
             let read = bytes.len() - unread.len();
-            let batch_bytes = 60 * VALUE_BYTES * 10;
-            assert!(read < end + PIECE_BYTES + batch_bytes, "{read} of {end}");
+            assert!(read < end + 2 * LARGE_BYTES, "{read} of {end}");
         }
     }
 
@@ -195,7 +217,9 @@ mod tests {
             let mut unread = bytes.as_slice();
             let older = older_than(&mut unread, &until(last)).unwrap();
             assert_eq!(older.bytes, &bytes[..end]);
-            assert!(!older.has_last && !older.has_more && !older.is_damaged);
+            let is_of_run = last.is_some_and(|last| last.run == known.run);
+            assert_eq!((older.has_run, older.has_last), (is_of_run, false));
+            assert_eq!(older.behind, Behind::Nothing);
             assert!(unread.is_empty());
         }
     }
@@ -209,6 +233,6 @@ mod tests {
         bytes[before + 40] ^= 1;
         let older = older_than(&mut bytes.as_slice(), &until(Some(last))).unwrap();
         assert_eq!(older.bytes, &bytes[..before]);
-        assert!(!older.has_last && older.has_more && older.is_damaged);
+        assert_eq!((older.has_last, older.behind), (false, Behind::Older));
     }
 }

@@ -2,6 +2,7 @@
 
 use super::super::take;
 use super::*;
+use crate::kv::expiry::Expiry;
 use crate::kv::lsm::{Lsm, Options};
 use crate::kv::{Engine, Space, Ts, WriteSet};
 
@@ -119,20 +120,89 @@ async fn a_journal_that_is_damaged_in_front_of_commits_is_no_part_of_a_backup() 
     engine.close().await.unwrap();
 }
 
+/// As the committer takes it.
+async fn cut_of(engine: &Lsm) -> Cut {
+    let (sender, answer) = oneshot::channel();
+    engine.shared.queue.push(Request::Cut(sender)).unwrap();
+    answer.await.unwrap().unwrap()
+}
+
 /// Mechanism: each journal behind the last commit was read, and 64 MiB of zeros take longer than all else.
 #[tokio::test]
 async fn behind_the_last_commit_no_journal_is_read() {
     let base = tempfile::tempdir().unwrap();
     let engine = engine(base.path()).await;
-    let (sender, answer) = oneshot::channel();
-    engine.shared.queue.push(Request::Cut(sender)).unwrap();
-    let cut = answer.await.unwrap().unwrap();
-    assert!(cut.last.is_some());
+    let cut = cut_of(&engine).await;
     let (name, file) = cut.journals.first().unwrap();
     let mut journals = Journals::of(&cut);
-    let taken = journals.bytes_of(name, file).unwrap();
-    assert!(!taken.is_empty());
+    assert!(!journals.bytes_of(name, file).unwrap().is_empty());
     // Were it read, it would be taken once more.
     assert!(journals.bytes_of("the next", file).unwrap().is_empty());
+    journals.end().unwrap();
+    engine.close().await.unwrap();
+}
+
+/// Mechanism: a damaged end of the journal was taken for what was being written, and the backup was one
+/// commit short and whole.
+#[tokio::test]
+async fn a_damaged_last_commit_is_no_part_of_a_backup() {
+    let base = tempfile::tempdir().unwrap();
+    let engine = engine(base.path()).await;
+    let mut writes = WriteSet::blind();
+    writes.put(Space(1), "key", "value");
+    engine.commit(writes).await.unwrap();
+    let cut = cut_of(&engine).await;
+    let (name, file) = cut.journals.first().unwrap();
+    let end = Journals::of(&cut).bytes_of(name, file).unwrap().len();
+    let path = cut.engine_dir.join(name);
+    let whole = fs::read(&path).unwrap();
+    let flipped = |at: usize| {
+        let mut bytes = whole.clone();
+        bytes[at] ^= 1;
+        bytes
+    };
+    let zeroed = || {
+        let mut bytes = whole.clone();
+        bytes[end - 8..end].fill(0);
+        bytes
+    };
+    for damaged in [flipped(end - 30), flipped(end - 2), zeroed()] {
+        fs::write(&path, &damaged).unwrap();
+        let mut journals = Journals::of(&cut);
+        assert!(journals.bytes_of(name, file).unwrap().len() < end);
+        let told = journals.end();
+        assert!(
+            matches!(&told, Err(Error::Corrupt { what }) if what.contains(name)),
+            "{told:?}"
+        );
+    }
+    fs::write(&path, &whole).unwrap();
+    // Nothing is known of a run that left no batch: its journals are gone, since the tables have all.
+    Journals::of(&cut).end().unwrap();
+    engine.close().await.unwrap();
+}
+
+/// Mechanism: what is written without a commit, the time by which values had ended, was shown after what
+/// had been asked meanwhile. A cut that was asked for did not have it, and compaction may have removed values by it.
+#[tokio::test]
+async fn what_was_written_without_a_commit_belongs_to_the_cut() {
+    let base = tempfile::tempdir().unwrap();
+    let expiry = Arc::new(Expiry::with_clock(|_| None, || 10));
+    let engine = Lsm::open(&Options {
+        cache_bytes: 1 << 20,
+        expiry: Some(Arc::clone(&expiry)),
+        ..Options::new(base.path().join("data"))
+    });
+    let engine = engine.unwrap();
+    engine.create_space(Space(1)).await.unwrap();
+    // As compaction does: it is written when the committer has something to do, which is the cut.
+    expiry.want_kept(10);
+    let cut = cut_of(&engine).await;
+    let mut journals = Journals::of(&cut);
+    for (name, file) in &cut.journals {
+        journals.bytes_of(name, file).unwrap();
+    }
+    assert!(journals.is_over);
+    assert_eq!(expiry.kept_ms(), 10);
     engine.close().await.unwrap();
 }
