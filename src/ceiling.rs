@@ -17,6 +17,7 @@
 //!
 //! There is one for the process, because a process has one memory. Until [`set`] there is no limit.
 
+mod huge;
 mod machine;
 
 use std::fs::File;
@@ -28,6 +29,7 @@ use std::time::Instant;
 
 use parking_lot::Mutex;
 
+pub use self::huge::allow as allow_huge_pages;
 pub use self::machine::memory_bytes;
 use crate::error::{Code, Error, Result};
 
@@ -199,6 +201,13 @@ pub fn give_back() {
     drop(hint::black_box(Vec::<u8>::with_capacity(
         PAGE_OF_ITS_OWN_BYTES,
     )));
+}
+
+/// Has the system give no huge pages where there is little room. To be called every second or so.
+pub fn heed_huge_pages() {
+    if let Some(resident) = resident_of_process() {
+        huge::heed(resident, bytes_max());
+    }
 }
 
 /// The part of a limit that is kept for what does not ask.

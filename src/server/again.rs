@@ -16,6 +16,7 @@ use tokio::sync::Notify;
 use tokio::task::spawn_blocking;
 use tokio::time::{sleep, timeout};
 
+use crate::ceiling;
 use crate::session::Shared;
 
 /// How long a server serves at least before it starts anew: where a disk has room and takes nothing all the same,
@@ -87,6 +88,7 @@ pub async fn after(end: End, stop: &Notify) -> End {
 /// Why it could not, for the operator; else it does not return.
 pub fn begin() -> Result<(), String> {
     let failed = |error| format!("cannot start anew after the disk was full: {error}");
+    ceiling::allow_huge_pages();
     let mut program = Command::new(program().map_err(failed)?);
     let mut words = env::args_os();
     if let Some(name) = words.next() {

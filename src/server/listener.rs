@@ -305,6 +305,7 @@ impl Sweeper {
                 sweeps += 1;
                 if sweeps.is_multiple_of(SWEEPS_PER_GIVING_BACK) {
                     ceiling::give_back();
+                    ceiling::heed_huge_pages();
                 }
                 if processes.sweep() {
                     // A worker that has nothing to do may wait beside the sockets while the one that

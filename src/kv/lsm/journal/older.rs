@@ -62,16 +62,17 @@ fn without_zeros(mut bytes: &[u8]) -> &[u8] {
     bytes
 }
 
-/// Reads on; false at the end. As much as there is behind `end`, where no whole batch begins, is read once
+/// Reads on; false when nothing was left. As much as there is behind `end`, where no whole batch begins, is read once
 /// more, so that what is there is not looked at often.
 fn read_on(journal: &mut impl Read, (bytes, end): (&mut Vec<u8>, usize)) -> io::Result<bool> {
+    let before = bytes.len();
     let enough = bytes.len().saturating_mul(2).saturating_sub(end);
     loop {
         let mut piece = journal.take(PIECE_BYTES);
         let count = piece.read_to_end(bytes)?;
         leisure::end_turn();
         if count == 0 || enough <= bytes.len() {
-            return Ok(count != 0);
+            return Ok(before < bytes.len());
         }
     }
 }
@@ -221,6 +222,22 @@ mod tests {
             assert_eq!((older.has_run, older.has_last), (is_of_run, false));
             assert_eq!(older.behind, Behind::Nothing);
             assert!(unread.is_empty());
+        }
+    }
+
+    /// Mechanism: where the end of the file came in the midst of a large batch, what had been read of it was not
+    /// looked at again. A backup was refused for damage that was none.
+    #[tokio::test]
+    async fn a_journal_that_ends_with_a_batch_is_read_whole() {
+        let (bytes, ends) = journal().await;
+        for (last, end) in &ends {
+            let sealed = &bytes[..*end];
+            for last in [None, Some(*last)] {
+                let older = older_than(&mut &*sealed, &until(last)).unwrap();
+                assert!(older.bytes == sealed, "{end}");
+                assert_eq!(older.has_last, last.is_some());
+                assert_eq!(older.behind, Behind::Nothing);
+            }
         }
     }
 
