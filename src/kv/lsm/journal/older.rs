@@ -162,7 +162,9 @@ mod tests {
             } else {
                 VALUE_BYTES
             };
-            writes.put(Space(1), format!("{number:03}"), vec![b'v'; bytes]);
+            // Bytes that do not compress.
+            let value: Vec<u8> = (0..bytes).map(|_| rand::random()).collect();
+            writes.put(Space(1), format!("{number:03}"), value);
             engine.commit(writes).await.unwrap();
         }
         let (_, data) = engine.shared.tree.lock().clone().unwrap();
@@ -176,6 +178,7 @@ mod tests {
             ends.push((next.marker.unwrap().batch(), end));
         }
         assert!(COMMITS < ends.len() as u64);
+        assert!(usize::try_from(COMMITS).unwrap() * VALUE_BYTES < end);
         assert!(end < bytes.len(), "there are zeros behind the last batch");
         engine.close().await.unwrap();
         (bytes, ends)
