@@ -10,13 +10,17 @@
 //!
 //! What had ended when a stretch was made is left out of it, so it serves those alone who see all of
 //! that as past.
+//!
+//! Each stretch that a scan passes is a part of its way. Of a queue, whose first rows are deleted again and
+//! again, they would be thousands; so one that begins where another ends becomes one with it.
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use fjall::Slice;
 
-use super::spaces::{self, Bounds};
+use super::spaces::{self, Bounds, PREFIX_BYTES};
+use crate::kv::page::successor;
 use crate::kv::{KeyRange, Space};
 
 /// Bytes of the rows of one stretch; a write into it copies them.
@@ -31,7 +35,7 @@ pub(super) const BYTES_MAX: usize = 16 << 20;
 /// Stretches; a commit that changes one copies the list.
 const STRETCHES_MAX: usize = 4096;
 
-/// Changes of one stretch in one batch; with more of them it is given up.
+/// Changes of one stretch in one batch; with more of them it is given up from the first to the last.
 const CHANGES_MAX: usize = 16;
 
 /// Memory that a stretch or a row takes beside its keys and values.
@@ -62,6 +66,53 @@ impl Stretch {
     fn rows_in(&self, (start, until): (&[u8], &[u8])) -> Range<usize> {
         let before = |bound: &[u8]| self.rows.partition_point(|(key, _)| key.as_ref() < bound);
         before(start)..before(until)
+    }
+
+    /// What is left of the stretch after some changes of its rows, in order.
+    fn after(&self, changes: &[(Slice, Option<Slice>)]) -> Vec<Stretch> {
+        let is_little = changes.len() <= CHANGES_MAX;
+        match is_little.then(|| self.changed(changes)).flatten() {
+            Some(one) => vec![one],
+            None => self.around(changes),
+        }
+    }
+
+    /// Before the first of the changes, and behind the last.
+    fn around(&self, changes: &[(Slice, Option<Slice>)]) -> Vec<Stretch> {
+        let (Some((first, _)), Some((last, _))) = (changes.first(), changes.last()) else {
+            return Vec::new();
+        };
+        let ends = [
+            (self.from.clone(), first.to_vec()),
+            (successor(last), self.until.clone()),
+        ];
+        let is_any = |(from, until): &Bounds| from < until;
+        let cut = |(from, until): Bounds| Stretch {
+            rows: self
+                .rows
+                .get(self.rows_in((&from, &until)))
+                .map_or_else(Vec::new, <[_]>::to_vec),
+            ended_ms: self.ended_ms,
+            from,
+            until,
+        };
+        ends.into_iter().filter(is_any).map(cut).collect()
+    }
+
+    /// Both as one, if the other begins where this one ends and they serve the same; `None` also when they
+    /// are too large.
+    fn joined(&self, next: &Stretch) -> Option<Stretch> {
+        let space = |one: &Stretch| one.from.get(..PREFIX_BYTES).map(<[u8]>::to_vec);
+        let is_next =
+            self.until == next.from && self.ended_ms == next.ended_ms && space(self) == space(next);
+        let rows = self.rows.len() + next.rows.len();
+        let fits = rows <= STRETCH_ROWS && self.bytes() + next.bytes() <= STRETCH_BYTES;
+        (is_next && fits).then(|| Stretch {
+            from: self.from.clone(),
+            until: next.until.clone(),
+            rows: [self.rows.as_slice(), &next.rows].concat(),
+            ended_ms: self.ended_ms,
+        })
     }
 
     /// The stretch after some changes of its rows, in order; `None` when they are too many.
@@ -114,6 +165,14 @@ impl Sparse {
     pub(super) fn has(&self, space: Space) -> bool {
         let (start, until) = spaces::physical_range(space, &KeyRange::all());
         !self.overlapping((&start, &until)).is_empty()
+    }
+
+    /// Where the last stretch ends that lies before a physical key, in the same space.
+    pub(super) fn end_before(&self, key: &[u8]) -> Option<&[u8]> {
+        let behind = self.0.partition_point(|one| one.until.as_slice() <= key);
+        let last = self.0.get(behind.checked_sub(1)?)?;
+        let is_of_space = last.from.get(..PREFIX_BYTES) == key.get(..PREFIX_BYTES);
+        is_of_space.then_some(&last.until)
     }
 
     /// What the first part of a range, in the direction of the scan, is read from, and what is left
@@ -171,22 +230,21 @@ impl Sparse {
         let to = self
             .0
             .partition_point(|one| one.from.as_slice() <= last.0.as_ref());
-        let mut after: Option<Vec<Option<Arc<Stretch>>>> = None;
+        let mut after: Option<Vec<Arc<Stretch>>> = None;
         for (at, stretch) in self.0.iter().enumerate().take(to).skip(from) {
             let before = |bound: &[u8]| changes.partition_point(|(key, _)| key.as_ref() < bound);
             let range = before(&stretch.from)..before(&stretch.until);
             let own = changes.get(range).unwrap_or_default();
-            if own.is_empty() {
-                continue;
-            }
-            let is_little = own.len() <= CHANGES_MAX;
-            let new = is_little.then(|| stretch.changed(own)).flatten();
-            let all = after.get_or_insert_with(|| self.0.iter().cloned().map(Some).collect());
-            if let Some(slot) = all.get_mut(at) {
-                *slot = new.map(Arc::new);
+            if !own.is_empty() {
+                let all = after.get_or_insert_with(|| self.0.iter().take(at).cloned().collect());
+                all.extend(stretch.after(own).into_iter().map(Arc::new));
+            } else if let Some(all) = &mut after {
+                all.push(Arc::clone(stretch));
             }
         }
-        after.map(|all| Sparse(all.into_iter().flatten().collect()))
+        let mut all = after?;
+        all.extend(self.0.iter().skip(to).cloned());
+        Some(Sparse(all))
     }
 
     /// The stretches with some more, which are newer where they overlap.
@@ -207,7 +265,7 @@ impl Sparse {
         old.retain(&mut fits);
         all.append(&mut old);
         all.truncate(STRETCHES_MAX);
-        Sparse(all).sorted()
+        Sparse(all).sorted().joined()
     }
 
     /// The stretches that are not of a space.
@@ -221,6 +279,19 @@ impl Sparse {
     fn sorted(mut self) -> Sparse {
         self.0.sort_by(|a, b| a.from.cmp(&b.from));
         self
+    }
+
+    /// The same with as few stretches as can be made of them.
+    fn joined(self) -> Sparse {
+        let mut all: Vec<Arc<Stretch>> = Vec::with_capacity(self.0.len());
+        for next in self.0 {
+            let one = all.last().and_then(|last| last.joined(&next));
+            if one.is_some() {
+                all.pop();
+            }
+            all.push(one.map_or(next, Arc::new));
+        }
+        Sparse(all)
     }
 }
 
@@ -321,7 +392,32 @@ mod tests {
             .map(|at| change(&format!("h{at:02}"), Some("x")))
             .collect();
         let after = sparse.written(&many).unwrap();
-        assert_eq!(parts(&after, ("a", "z"), false), ["a..c", "cd", "e..z"]);
+        assert_eq!(
+            parts(&after, ("a", "z"), false),
+            ["a..c", "cd", "e..g", "h", "h00..h19\\x00", "", "i..z"]
+        );
+    }
+
+    #[test]
+    fn stretches_that_meet_become_one() {
+        let sparse = Sparse::default().with(vec![stretch("c", "e", &["c"])]);
+        let mut later = stretch("i", "k", &["j"]);
+        later.ended_ms = 100;
+        let sparse = sparse.with(vec![
+            later,
+            stretch("e", "g", &[]),
+            stretch("g", "i", &["h"]),
+        ]);
+        assert_eq!(sparse.0.len(), 2, "{sparse:?}");
+        let kept = Part::Kept(Arc::new(stretch("c", "i", &["c", "h"])), 0..2);
+        let range = || (b"c".to_vec(), b"i".to_vec());
+        assert_eq!(sparse.part(range(), false, 0), (kept, None));
+        let many: Vec<String> = (0..STRETCH_ROWS).map(|at| format!("b{at:03}")).collect();
+        let many: Vec<&str> = many.iter().map(String::as_str).collect();
+        let sparse = sparse.with(vec![stretch("b", "c", &many)]);
+        assert_eq!(sparse.0.len(), 3, "too many rows for one");
+        assert_eq!(sparse.end_before(b"h"), Some(b"c".as_slice()));
+        assert_eq!(sparse.end_before(b"a"), None);
     }
 
     #[test]

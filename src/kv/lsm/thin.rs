@@ -163,6 +163,7 @@ impl Shared {
 
     /// Goes through a range for a commit that waits; the rest is the reclaiming thread's.
     fn thin_until(&self, suspect: Suspect, deadline: Instant) -> Result<()> {
+        let suspect = self.with_gap(suspect)?;
         let watched = self.watch(&suspect)?;
         if deadline <= Instant::now() {
             self.reclaim.look(suspect);
@@ -181,11 +182,21 @@ impl Shared {
 
     /// Goes through a range for so long at most, and waits until what was found is kept.
     pub(super) fn thin_one(&self, suspect: Suspect, budget: Duration) -> Result<Looked> {
+        let suspect = self.with_gap(suspect)?;
         let watched = self.watch(&suspect)?;
         let deadline = Instant::now() + budget;
         let (looked, kept) = self.thin_watched(suspect, watched, deadline)?;
         self.await_kept(kept)?;
         Ok(looked)
+    }
+
+    /// The suspect with the gap before it, if that is small.
+    fn with_gap(&self, suspect: Suspect) -> Result<Suspect> {
+        let base = self.base.read().clone();
+        match base.as_deref().map(|base| (base, &base.view)) {
+            Some((base, Some(view))) => suspect.starting_at_stretch_before((base, view)),
+            Some((_, None)) | None => Ok(suspect),
+        }
     }
 
     /// Has what is written to a range noted from now on; the state that it has now.

@@ -30,6 +30,11 @@ const LOOK_ENTRIES_MAX: usize = 4096;
 /// A place is not sparse with a live row for so many keys.
 const LOOK_KEYS_PER_ROW: usize = 4;
 
+/// Rows between the stretch before a suspect range and the range, and entries of any kind, with which the
+/// gap is gone through as well.
+const GAP_ROWS_MAX: usize = 16;
+const GAP_ENTRIES_MAX: usize = 1024;
+
 /// Entries that are gone through for one suspicion: about half a second, in turns.
 const WALK_MAX: u64 = 4_000_000;
 
@@ -213,6 +218,24 @@ impl Suspect {
         Suspect::of_bounds((start, until))
     }
 
+    /// The same from the end of the stretch before it on, where hardly anything lies between: what is found
+    /// goes on there then, and becomes one with it.
+    pub(super) fn starting_at_stretch_before(
+        self,
+        (base, view): (&Base, &View),
+    ) -> Result<Suspect> {
+        let (start, until) = self.range;
+        let end = base.sparse.end_before(&start);
+        let start = match end.filter(|_| !self.deleted.is_empty()) {
+            Some(end) if is_small_gap((base, view), (end, &start))? => end.to_vec(),
+            Some(_) | None => start,
+        };
+        Ok(Suspect {
+            range: (start, until),
+            ..self
+        })
+    }
+
     /// The same after a try that came to nothing.
     pub(in crate::kv::lsm) fn tried(self) -> Suspect {
         Suspect {
@@ -275,4 +298,21 @@ impl Suspect {
         }
         Ok(looks <= 2 * close)
     }
+}
+
+/// Whether hardly anything lies between two physical keys, dead or alive.
+fn is_small_gap((base, view): (&Base, &View), (start, until): (&[u8], &[u8])) -> Result<bool> {
+    let bounds = (start.to_vec(), until.to_vec());
+    let mut passage = Passage::begin(view, (base.ts, bounds));
+    let mut rows = 0;
+    for _ in 0..GAP_ENTRIES_MAX {
+        let Some(met) = passage.next()? else {
+            return Ok(true);
+        };
+        rows += usize::from(matches!(met.what, What::Row(_)));
+        if GAP_ROWS_MAX < rows {
+            break;
+        }
+    }
+    Ok(false)
 }

@@ -680,3 +680,38 @@ async fn a_census_reads_some_megabytes_at_most() {
     assert!(read < 20_000_000, "{read} bytes");
     world.lsm.close().await.unwrap();
 }
+
+/// Mechanism: the first rows of a queue are deleted again and again, some hundreds at a time. Each time made a
+/// stretch of its own, with a gap before it that was read as any range: after an hour a scan from the beginning
+/// went through thousands of both.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_deleted_rows_of_a_queue_are_one_stretch() {
+    let world = world().await;
+    let rows = 40 * 700;
+    fill(&world, rows + 100, 0).await;
+    let shared = &world.lsm.shared;
+    for round in 0..40 {
+        let mut writes = WriteSet::blind();
+        let mut deleted = Deleted::default();
+        for at in round * 700..(round + 1) * 700 {
+            writes.delete(SPACE, key(at));
+            deleted.note(&key(at));
+        }
+        world.lsm.commit(writes).await.unwrap();
+        let suspect = Suspect::of_deleted(SPACE, deleted).unwrap();
+        let shared = Arc::clone(shared);
+        let look = move || shared.thin_one(suspect, AT_LEISURE).map(drop);
+        tokio::task::spawn_blocking(look).await.unwrap().unwrap();
+    }
+    let base = world.lsm.base().unwrap();
+    let mut left = Some(spaces::physical_range(SPACE, &KeyRange::all()));
+    let mut kept = 0;
+    while let Some(range) = left {
+        let (part, rest) = base.sparse.part(range, false, 0);
+        kept += u32::from(matches!(part, Part::Kept(..)));
+        left = rest;
+    }
+    assert_eq!(kept, 1);
+    assert!(steps(&world, 100) <= 101);
+    world.lsm.close().await.unwrap();
+}
