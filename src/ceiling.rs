@@ -12,11 +12,13 @@
 //! Small things do not ask. For them, for what the allocator rounds up, and for what is taken between
 //! two readings the last sixteenth is kept free ([`spare`]).
 //!
-//! The allocator (mimalloc) keeps what is freed for a second before the system has it back, and then waits
-//! until somebody frees a page; until then it counts. [`give_back`] frees one, so that it need not wait.
+//! The allocator (mimalloc) keeps what is freed for a tenth of a second (`allocator`) before the system has it
+//! back, and then waits until somebody frees a page; until then it counts. [`give_back`] frees one, so that it
+//! need not wait.
 //!
 //! There is one for the process, because a process has one memory. Until [`set`] there is no limit.
 
+mod allocator;
 mod huge;
 mod machine;
 
@@ -29,6 +31,7 @@ use std::time::Instant;
 
 use parking_lot::Mutex;
 
+pub use self::allocator::settle as settle_allocator;
 pub use self::huge::allow as allow_huge_pages;
 pub use self::machine::memory_bytes;
 use crate::error::{Code, Error, Result};

@@ -9,6 +9,7 @@
 //! |---|---|---|
 //! | 0 | [`error`] | errno, SQLSTATE and who must act |
 //! | 0 | [`tally`] | counters that many threads count in |
+//! | 0 | [`program`] | how this program begins anew in its own place |
 //! | 0 | [`leisure`] | which threads give way to short statements, and how |
 //! | 1 | [`ceiling`] | how much memory the process has, and the most it may have |
 //! | 1 | [`types`] | values, their order, MySQL's conversions |
@@ -68,6 +69,7 @@ pub mod index;
 pub mod kv;
 pub mod leisure;
 pub mod plan;
+pub mod program;
 pub mod protocol;
 pub mod server;
 pub mod session;

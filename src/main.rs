@@ -15,6 +15,7 @@ use meseta::upkeep;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
+    meseta::ceiling::settle_allocator();
     config::keep_files_private();
     let (ended, code) = match config::load() {
         Ok(Request::Print(text)) => (print(&text), ExitCode::FAILURE),

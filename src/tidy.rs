@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 /// The rooms in rank order; rooms of one rank stand in one entry. A file may import from its own
 /// room and from entries above it.
 const RANKS: &[&[&str]] = &[
-    &["error", "leisure", "tally"],
+    &["error", "leisure", "program", "tally"],
     &["ceiling", "types"],
     &["codec", "kv"],
     &["catalog", "protocol"],

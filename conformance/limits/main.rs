@@ -15,6 +15,7 @@
     reason = "a test program: it may stop at a surprise"
 )]
 
+mod allocator;
 mod blows;
 #[allow(dead_code, reason = "shared with the slt runner")]
 #[path = "../../sql-tests/runner/client.rs"]
@@ -95,6 +96,7 @@ const ALONE: &[(&str, Alone)] = &[
         crowd::ends_with_the_server,
     ),
     ("signals", signals::all),
+    ("the_allocator_is_told", allocator::is_told),
     ("memory_limit", pressure::memory_limit),
     ("slow_growth", pressure::slow_growth),
     ("memory_limit_of_cursors", kept::cursors),

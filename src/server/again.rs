@@ -4,11 +4,6 @@
 //! is right. Of a full disk nothing is unknown that reading the journal back would not tell: so the program begins
 //! again, as an operator would have it do.
 
-use std::env;
-use std::io;
-use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
-use std::process::Command;
 use std::sync::Weak;
 use std::time::Duration;
 
@@ -17,6 +12,7 @@ use tokio::task::spawn_blocking;
 use tokio::time::{sleep, timeout};
 
 use crate::ceiling;
+use crate::program;
 use crate::session::Shared;
 
 /// How long a server serves at least before it starts anew: where a disk has room and takes nothing all the same,
@@ -63,17 +59,6 @@ async fn would_help(shared: Weak<Shared>) {
     }
 }
 
-/// The file that this program was begun from; where it has been replaced or removed since, what the system keeps of
-/// it (proc(5)).
-fn program() -> io::Result<PathBuf> {
-    let file = env::current_exe()?;
-    Ok(if file.exists() {
-        file
-    } else {
-        PathBuf::from("/proc/self/exe")
-    })
-}
-
 /// What comes of a server that has ended: one that was told to stop meanwhile does not start anew.
 pub async fn after(end: End, stop: &Notify) -> End {
     match timeout(Duration::ZERO, stop.notified()).await {
@@ -87,12 +72,9 @@ pub async fn after(end: End, stop: &Notify) -> End {
 /// # Errors
 /// Why it could not, for the operator; else it does not return.
 pub fn begin() -> Result<(), String> {
-    let failed = |error| format!("cannot start anew after the disk was full: {error}");
     ceiling::allow_huge_pages();
-    let mut program = Command::new(program().map_err(failed)?);
-    let mut words = env::args_os();
-    if let Some(name) = words.next() {
-        program.arg0(name);
-    }
-    Err(failed(program.args(words).exec()))
+    let error = program::begin_anew(&[]);
+    Err(format!(
+        "cannot start anew after the disk was full: {error}"
+    ))
 }
