@@ -99,19 +99,20 @@ impl Stretch {
         ends.into_iter().filter(is_any).map(cut).collect()
     }
 
-    /// Both as one, if the other begins where this one ends and they serve the same; `None` also when they
-    /// are too large.
-    fn joined(&self, next: &Stretch) -> Option<Stretch> {
-        let space = |one: &Stretch| one.from.get(..PREFIX_BYTES).map(<[u8]>::to_vec);
-        let is_next =
-            self.until == next.from && self.ended_ms == next.ended_ms && space(self) == space(next);
+    /// Both as one, if the other begins where this one ends and whoever reads now, by `past_ms`, is served by
+    /// both or by neither; `None` also when they are too large.
+    fn joined(&self, next: &Stretch, past_ms: u64) -> Option<Stretch> {
+        let is_of_space = self.from.get(..PREFIX_BYTES) == next.from.get(..PREFIX_BYTES);
+        let is_next = is_of_space && self.until == next.from;
+        let ended_ms = self.ended_ms.max(next.ended_ms);
+        let serves_alike = self.ended_ms == next.ended_ms || ended_ms <= past_ms;
         let rows = self.rows.len() + next.rows.len();
         let fits = rows <= STRETCH_ROWS && self.bytes() + next.bytes() <= STRETCH_BYTES;
-        (is_next && fits).then(|| Stretch {
+        (is_next && serves_alike && fits).then(|| Stretch {
             from: self.from.clone(),
             until: next.until.clone(),
             rows: [self.rows.as_slice(), &next.rows].concat(),
-            ended_ms: self.ended_ms,
+            ended_ms,
         })
     }
 
@@ -247,8 +248,9 @@ impl Sparse {
         Some(Sparse(all))
     }
 
-    /// The stretches with some more, which are newer where they overlap.
-    pub(super) fn with(&self, new: Vec<Stretch>) -> Sparse {
+    /// The stretches with some more, which are newer where they overlap; `past_ms` is by when values count as
+    /// past now.
+    pub(super) fn with(&self, new: Vec<Stretch>, past_ms: u64) -> Sparse {
         let new = Sparse(new.into_iter().map(Arc::new).collect()).sorted();
         let is_free = |old: &&Arc<Stretch>| new.overlapping((&old.from, &old.until)).is_empty();
         let old = self.0.iter().filter(is_free).map(Arc::clone).collect();
@@ -265,7 +267,7 @@ impl Sparse {
         old.retain(&mut fits);
         all.append(&mut old);
         all.truncate(STRETCHES_MAX);
-        Sparse(all).sorted().joined()
+        Sparse(all).sorted().joined(past_ms)
     }
 
     /// The stretches that are not of a space.
@@ -282,10 +284,10 @@ impl Sparse {
     }
 
     /// The same with as few stretches as can be made of them.
-    fn joined(self) -> Sparse {
+    fn joined(self, past_ms: u64) -> Sparse {
         let mut all: Vec<Arc<Stretch>> = Vec::with_capacity(self.0.len());
         for next in self.0 {
-            let one = all.last().and_then(|last| last.joined(&next));
+            let one = all.last().and_then(|last| last.joined(&next, past_ms));
             if one.is_some() {
                 all.pop();
             }
@@ -332,7 +334,7 @@ mod tests {
     #[test]
     fn a_range_is_read_in_parts_in_either_direction() {
         let new = vec![stretch("g", "i", &["h"]), stretch("c", "e", &["c", "d"])];
-        let sparse = Sparse::default().with(new);
+        let sparse = Sparse::default().with(new, 0);
         assert_eq!(
             parts(&sparse, ("a", "z"), false),
             ["a..c", "cd", "e..g", "h", "i..z"]
@@ -355,7 +357,7 @@ mod tests {
     fn what_ended_later_is_not_left_out_for_an_earlier_reader() {
         let mut ended = stretch("c", "e", &[]);
         ended.ended_ms = 100;
-        let sparse = Sparse::default().with(vec![ended]);
+        let sparse = Sparse::default().with(vec![ended], 0);
         let range = || (b"a".to_vec(), b"z".to_vec());
         let whole = Part::Tree(range().0, range().1);
         assert_eq!(sparse.part(range(), false, 99), (whole, None));
@@ -366,7 +368,7 @@ mod tests {
     #[test]
     fn a_batch_changes_the_stretches_that_it_meets() {
         let new = vec![stretch("c", "e", &["c", "d"]), stretch("g", "i", &["h"])];
-        let sparse = Sparse::default().with(new);
+        let sparse = Sparse::default().with(new, 0);
         let change = |key: &str, value: Option<&str>| {
             (
                 Slice::from(key.as_bytes()),
@@ -400,31 +402,32 @@ mod tests {
 
     #[test]
     fn stretches_that_meet_become_one() {
-        let sparse = Sparse::default().with(vec![stretch("c", "e", &["c"])]);
+        let sparse = Sparse::default().with(vec![stretch("c", "e", &["c"])], 0);
         let mut later = stretch("i", "k", &["j"]);
         later.ended_ms = 100;
-        let sparse = sparse.with(vec![
-            later,
-            stretch("e", "g", &[]),
-            stretch("g", "i", &["h"]),
-        ]);
+        let sparse = sparse.with(
+            vec![later, stretch("e", "g", &[]), stretch("g", "i", &["h"])],
+            99,
+        );
         assert_eq!(sparse.0.len(), 2, "{sparse:?}");
         let kept = Part::Kept(Arc::new(stretch("c", "i", &["c", "h"])), 0..2);
         let range = || (b"c".to_vec(), b"i".to_vec());
         assert_eq!(sparse.part(range(), false, 0), (kept, None));
         let many: Vec<String> = (0..STRETCH_ROWS).map(|at| format!("b{at:03}")).collect();
         let many: Vec<&str> = many.iter().map(String::as_str).collect();
-        let sparse = sparse.with(vec![stretch("b", "c", &many)]);
+        let sparse = sparse.with(vec![stretch("b", "c", &many)], 0);
         assert_eq!(sparse.0.len(), 3, "too many rows for one");
         assert_eq!(sparse.end_before(b"h"), Some(b"c".as_slice()));
         assert_eq!(sparse.end_before(b"a"), None);
+        // By then both serve whoever reads.
+        assert_eq!(sparse.with(Vec::new(), 100).0.len(), 2);
     }
 
     #[test]
     fn newer_stretches_take_the_place_of_older_ones() {
         let sparse =
-            Sparse::default().with(vec![stretch("c", "e", &["c"]), stretch("g", "i", &[])]);
-        let sparse = sparse.with(vec![stretch("d", "f", &["d"])]);
+            Sparse::default().with(vec![stretch("c", "e", &["c"]), stretch("g", "i", &[])], 0);
+        let sparse = sparse.with(vec![stretch("d", "f", &["d"])], 0);
         assert_eq!(
             parts(&sparse, ("a", "z"), false),
             ["a..d", "d", "f..g", "", "i..z"]

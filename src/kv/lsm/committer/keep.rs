@@ -41,7 +41,9 @@ impl Committer {
         // The space may have been dropped meanwhile.
         stretches.retain(|stretch| self.is_of_live_space(stretch));
         if !stretches.is_empty() {
-            self.sparse = Arc::new(self.sparse.with(stretches));
+            let expiry = self.shared.expiry.as_ref();
+            let past_ms = expiry.map_or(0, |expiry| expiry.now_ms());
+            self.sparse = Arc::new(self.sparse.with(stretches, past_ms));
             self.publish(Arc::clone(&self.base.spaces));
         }
         let _ = answer.send(Ok(()));
