@@ -5,7 +5,8 @@
 //! the second is resident: beside a mix of short and long statements that was twice what they needed.
 //!
 //! It reads its options from the environment while the program is loaded, before `main`; setting them later is
-//! unsafe code, which this crate forbids. So a program that was begun without them begins again with them.
+//! unsafe code, which this crate forbids. So a program that was begun without them begins again with them. Where
+//! what watches it must not lose it by that (valgrind, a loader that is called by name), set the option before.
 
 use std::env;
 use std::io::{self, Write};

@@ -71,44 +71,44 @@ impl Stretch {
     /// What is left of the stretch after some changes of its rows, in order.
     fn after(&self, changes: &[(Slice, Option<Slice>)]) -> Vec<Stretch> {
         let is_little = changes.len() <= CHANGES_MAX;
-        match is_little.then(|| self.changed(changes)).flatten() {
-            Some(one) => vec![one],
-            None => self.around(changes),
+        if let Some(one) = is_little.then(|| self.changed(changes)).flatten() {
+            return vec![one];
+        }
+        match (changes.first(), changes.last()) {
+            (Some((first, _)), Some((last, _))) => self.around((first, &successor(last))),
+            _ => Vec::new(),
         }
     }
 
-    /// Before the first of the changes, and behind the last.
-    fn around(&self, changes: &[(Slice, Option<Slice>)]) -> Vec<Stretch> {
-        let (Some((first, _)), Some((last, _))) = (changes.first(), changes.last()) else {
-            return Vec::new();
-        };
-        let ends = [
-            (self.from.clone(), first.to_vec()),
-            (successor(last), self.until.clone()),
-        ];
-        let is_any = |(from, until): &Bounds| from < until;
-        let cut = |(from, until): Bounds| Stretch {
+    /// What of it lies before a range, and what behind.
+    fn around(&self, (start, until): (&[u8], &[u8])) -> Vec<Stretch> {
+        let before = (self.from.as_slice(), start.min(&self.until));
+        let behind = (until.max(&self.from), self.until.as_slice());
+        let ends = [before, behind].into_iter();
+        let cut = |(from, until): (&[u8], &[u8])| Stretch {
+            from: from.to_vec(),
+            until: until.to_vec(),
             rows: self
                 .rows
-                .get(self.rows_in((&from, &until)))
+                .get(self.rows_in((from, until)))
                 .map_or_else(Vec::new, <[_]>::to_vec),
             ended_ms: self.ended_ms,
-            from,
-            until,
         };
-        ends.into_iter().filter(is_any).map(cut).collect()
+        ends.filter(|(from, until)| from < until).map(cut).collect()
     }
 
     /// Both as one, if the other begins where this one ends and whoever reads now, by `past_ms`, is served by
     /// both or by neither; `None` also when they are too large.
     fn joined(&self, next: &Stretch, past_ms: u64) -> Option<Stretch> {
         let is_of_space = self.from.get(..PREFIX_BYTES) == next.from.get(..PREFIX_BYTES);
-        let is_next = is_of_space && self.until == next.from;
         let ended_ms = self.ended_ms.max(next.ended_ms);
         let serves_alike = self.ended_ms == next.ended_ms || ended_ms <= past_ms;
+        if !is_of_space || self.until != next.from || !serves_alike {
+            return None;
+        }
         let rows = self.rows.len() + next.rows.len();
         let fits = rows <= STRETCH_ROWS && self.bytes() + next.bytes() <= STRETCH_BYTES;
-        (is_next && serves_alike && fits).then(|| Stretch {
+        fits.then(|| Stretch {
             from: self.from.clone(),
             until: next.until.clone(),
             rows: [self.rows.as_slice(), &next.rows].concat(),
@@ -245,6 +245,7 @@ impl Sparse {
         }
         let mut all = after?;
         all.extend(self.0.iter().skip(to).cloned());
+        all.truncate(STRETCHES_MAX);
         Some(Sparse(all))
     }
 
@@ -252,8 +253,7 @@ impl Sparse {
     /// past now.
     pub(super) fn with(&self, new: Vec<Stretch>, past_ms: u64) -> Sparse {
         let new = Sparse(new.into_iter().map(Arc::new).collect()).sorted();
-        let is_free = |old: &&Arc<Stretch>| new.overlapping((&old.from, &old.until)).is_empty();
-        let old = self.0.iter().filter(is_free).map(Arc::clone).collect();
+        let old = self.0.iter().flat_map(|one| new.uncovered(one)).collect();
         let mut all = new.0;
         let mut room = BYTES_MAX;
         let mut fits = |stretch: &Arc<Stretch>| {
@@ -276,6 +276,17 @@ impl Sparse {
         let is_of_it = |one: &Arc<Stretch>| start <= one.from && one.from < until;
         let others = self.0.iter().filter(|one| !is_of_it(one));
         Sparse(others.map(Arc::clone).collect())
+    }
+
+    /// What of a stretch of another time these do not cover.
+    fn uncovered(&self, old: &Arc<Stretch>) -> Vec<Arc<Stretch>> {
+        let mut left = vec![Arc::clone(old)];
+        for new in self.overlapping((&old.from, &old.until)) {
+            let last = left.pop();
+            let around = last.map_or_else(Vec::new, |last| last.around((&new.from, &new.until)));
+            left.extend(around.into_iter().map(Arc::new));
+        }
+        left
     }
 
     fn sorted(mut self) -> Sparse {
@@ -430,7 +441,27 @@ mod tests {
         let sparse = sparse.with(vec![stretch("d", "f", &["d"])], 0);
         assert_eq!(
             parts(&sparse, ("a", "z"), false),
-            ["a..d", "d", "f..g", "", "i..z"]
+            ["a..c", "cd", "f..g", "", "i..z"]
         );
+        let sparse = sparse.with(
+            vec![stretch("cc", "ce", &[]), stretch("dd", "de", &["dd"])],
+            0,
+        );
+        assert_eq!(
+            parts(&sparse, ("a", "z"), false),
+            ["a..c", "cddd", "f..g", "", "i..z"]
+        );
+    }
+
+    #[test]
+    fn there_are_so_many_at_most_whatever_is_written() {
+        let name = |at: usize| format!("{at:08}");
+        let mut sparse = Sparse::default().with(vec![stretch("0", "9", &[])], 0);
+        for at in 1..=STRETCHES_MAX + 10 {
+            let change = |n: usize| (Slice::from(name(100 * at + n).as_bytes()), None);
+            let many: Vec<_> = (0..=CHANGES_MAX).map(change).collect();
+            sparse = sparse.written(&many).unwrap_or(sparse);
+        }
+        assert_eq!(sparse.0.len(), STRETCHES_MAX);
     }
 }

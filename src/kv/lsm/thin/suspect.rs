@@ -226,7 +226,8 @@ impl Suspect {
     ) -> Result<Suspect> {
         let (start, until) = self.range;
         let end = base.sparse.end_before(&start);
-        let start = match end.filter(|_| !self.deleted.is_empty()) {
+        let is_gap = |end: &&[u8]| !self.deleted.is_empty() && *end < start.as_slice();
+        let start = match end.filter(is_gap) {
             Some(end) if is_small_gap((base, view), (end, &start))? => end.to_vec(),
             Some(_) | None => start,
         };
