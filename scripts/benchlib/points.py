@@ -94,6 +94,7 @@ def bench_scan(table, servers, options):
 def bench_by_index(table, servers, options):
     for server in servers:
         server.load("fill-indexed", rows=POINT_ROWS)
+    settle(servers)
     for work, what in (("by-unique", "a unique index"), ("by-index", "an index that does not cover")):
         found = alternate(
             servers, options.repeats,
