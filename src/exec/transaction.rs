@@ -259,8 +259,10 @@ impl Transaction {
             later
         });
         let indexes = table.indexes.iter().map(index::space);
+        let deletions = table.deletions_space().map(Space);
         std::iter::once(Space(table.id.0))
             .chain(indexes)
+            .chain(deletions)
             .for_each(|space| later.add(space));
     }
 

@@ -62,7 +62,7 @@ impl Catalog {
         dropped: Vec<Arc<Table>>,
         fate: Fate,
     ) -> Result<()> {
-        let mut gone = Vec::new();
+        let (mut gone, mut kept) = (Vec::new(), Vec::new());
         for table in dropped {
             writes.delete(SYSTEM_SPACE, table_key(table.id));
             match fate {
@@ -74,11 +74,7 @@ impl Catalog {
                     gone.extend(Arc::make_mut(&mut table).shadow.take());
                     let trashed = Arc::new(Trashed { table, dropped_ms });
                     let id = trashed.table.id;
-                    writes.put(
-                        SYSTEM_SPACE,
-                        trash_key(id),
-                        persist::encode_trashed(&trashed),
-                    );
+                    kept.push(id);
                     next.trash.insert(id, trashed);
                 }
             }
@@ -92,6 +88,11 @@ impl Catalog {
             writes.delete(SYSTEM_SPACE, trash_key(id));
             next.trash.remove(&id);
             gone.push(Arc::clone(&trashed.table));
+        }
+        // What is dropped now may be of the surplus itself. Of a key that is put and deleted the put counts.
+        for trashed in kept.iter().filter_map(|id| next.trash.get(id)) {
+            let record = persist::encode_trashed(trashed);
+            writes.put(SYSTEM_SPACE, trash_key(trashed.table.id), record);
         }
         self.publish(writes, next).await?;
         let gone_spaces = gone.iter().flat_map(|table| spaces(table));

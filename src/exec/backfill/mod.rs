@@ -424,24 +424,19 @@ impl Backfill {
             self.catalog.give_up_rekey(TableId(id.0)).await?;
             return self.forget(id).await;
         }
-        let owner = self.catalog.current().owner(id).map(Arc::clone);
+        let owner = self.catalog.current().owner(id).map(|owner| owner.id);
         let Some(owner) = owner else {
             return self.forget(id).await;
         };
-        let table = (owner.database.as_str(), owner.name.as_str());
-        let changed = self.catalog.change_table(table, |table| {
+        // By its id: somebody may give it another name meanwhile.
+        let changed = self.catalog.change_table_of(owner, |table| {
             match target.on_failure {
                 OnFailure::Drop => table.indexes.retain(|index| index.id != id),
                 OnFailure::Disable => table.disable_index(id),
             }
             Ok(())
         });
-        match changed.await {
-            Ok(_) => {}
-            Err(error) if error.code() == Code::TableMissing => {}
-            Err(error) if error.code() == Code::UnknownDatabase => {}
-            Err(error) => return Err(error),
-        }
+        changed.await?;
         self.forget(id).await
     }
 

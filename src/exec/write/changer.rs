@@ -375,7 +375,7 @@ fn is_prefix(part: Option<&ComputedPart>) -> bool {
 
 /// An index that is not in the snapshot was made or dropped since the statement was bound, or since
 /// the transaction began.
-fn unreadable_entry(cause: kv::Error) -> Error {
+pub(super) fn unreadable_entry(cause: kv::Error) -> Error {
     if matches!(cause, kv::Error::NoSuchSpace(_)) {
         return definition_changed();
     }

@@ -14,7 +14,7 @@
 //! leaves the row.
 
 use super::Env;
-use super::changer::Changer;
+use super::changer::{Changer, unreadable_entry};
 use crate::catalog::{ColumnPlace, Table};
 use crate::codec::row::Deletion;
 use crate::error::{Code, Error, Result};
@@ -298,7 +298,8 @@ impl Changer<'_> {
         let Some(space) = self.table.deletions_space().map(crate::kv::Space) else {
             return Ok(());
         };
-        let records = self.transaction.view().multi_get(space, keys).await?;
+        let records = self.transaction.view().multi_get(space, keys).await;
+        let records = records.map_err(unreadable_entry)?;
         for (key, record) in keys.iter().zip(records) {
             if let Some(record) = record {
                 let deletion = timeline::deletion_of(&record)?;

@@ -110,7 +110,7 @@ impl Parser<'_> {
                 options.collation = Some(self.charset_name()?);
             } else if self.eat_word(Word::ENCRYPTION) {
                 self.eat(Kind::Equal);
-                self.text()?;
+                self.encryption()?;
             } else {
                 return Err(self.syntax_error());
             }
@@ -328,12 +328,21 @@ impl Parser<'_> {
             Some(Word::ENGINE) => options.engine = Some(self.name_or_text()?),
             Some(Word::COMMENT) => options.comment = Some(self.text()?),
             Some(Word::AUTO_INCREMENT) => options.auto_increment = Some(self.whole_number()?),
+            Some(Word::ENCRYPTION) => self.encryption()?,
             _ => {
                 let value = self.option_value()?;
                 options.others.push((name.to_ascii_uppercase(), value));
             }
         }
         Ok(())
+    }
+
+    /// `'N'`: whoever asks for more must not believe that there is more.
+    fn encryption(&mut self) -> Result<()> {
+        if self.text()?.eq_ignore_ascii_case("N") {
+            return Ok(());
+        }
+        Err(Error::unsupported("ENCRYPTION other than 'N'"))
     }
 
     /// Seconds, or `column + INTERVAL n unit`: the text of it.

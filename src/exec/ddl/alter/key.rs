@@ -87,8 +87,7 @@ pub fn define(table: &Table, asked: Asked<'_>, ctx: &EvalContext) -> Result<Opti
         Some(true) if table.has_hidden_key() => return Err(super::cannot_drop("PRIMARY")),
         Some(_) | None => {}
     }
-    let mut options = table.options.iter();
-    if options.any(|(name, value)| name == "VERSIONS" && value != "1") {
+    if table.wide.versions.is_some() {
         let text = "ALTER TABLE … PRIMARY KEY of a table WITH (VERSIONS=…): versions belong to cells \
                     under one key";
         return Err(Error::unsupported(text));

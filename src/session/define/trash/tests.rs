@@ -91,6 +91,29 @@ async fn past_their_number_the_oldest_go() {
 }
 
 #[tokio::test]
+async fn a_database_with_more_than_that_number_leaves_no_record_of_what_is_gone() {
+    let server = Server::start().await;
+    server.run("CREATE DATABASE many").await.unwrap();
+    for number in 0..TRASH_TABLES_MAX + 3 {
+        let sql = format!("CREATE TABLE many.n{number} (a INT PRIMARY KEY)");
+        server.run(&sql).await.unwrap();
+    }
+    server.run("DROP DATABASE many").await.unwrap();
+    let spaces = live(&server);
+    assert_eq!(spaces.len(), TRASH_TABLES_MAX + 1);
+    let server = server.restart().await;
+    let kept = server.run("SHOW TRASH").await.unwrap();
+    assert_eq!(kept.len(), TRASH_TABLES_MAX);
+    assert_eq!(live(&server), spaces);
+    server.run("CREATE DATABASE many").await.unwrap();
+    let gone = server.run("UNDROP TABLE many.n2").await.unwrap_err();
+    assert_eq!(gone.code(), Code::UnknownTable);
+    server.run("UNDROP TABLE many.n3").await.unwrap();
+    let found = server.run("SELECT a FROM many.n3 WHERE a = 1").await;
+    assert_eq!(found.unwrap().len(), 0);
+}
+
+#[tokio::test]
 async fn an_index_that_was_being_built_is_disabled_and_can_be_built_again() {
     let server = Server::start().await;
     with_rows(&server).await;
