@@ -26,7 +26,6 @@ use super::view::View;
 use crate::catalog::{Catalog, Definitions, Table, wide};
 use crate::ceiling;
 use crate::error::{Code, Error, Result};
-use crate::index;
 use crate::kv::later::Later;
 use crate::kv::{self, CommitError, Engine, Snapshot, Space, Ts};
 use undo::Staged;
@@ -258,12 +257,7 @@ impl Transaction {
             *snapshot = Arc::clone(&later) as Arc<dyn Snapshot>;
             later
         });
-        let indexes = table.indexes.iter().map(index::space);
-        let deletions = table.deletions_space().map(Space);
-        std::iter::once(Space(table.id.0))
-            .chain(indexes)
-            .chain(deletions)
-            .for_each(|space| later.add(space));
+        table.own_spaces().for_each(|space| later.add(space));
     }
 
     /// Whether nothing was written.

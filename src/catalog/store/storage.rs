@@ -69,14 +69,15 @@ impl Catalog {
 
 /// The storage of a table: its own, that of its indexes and of its deletions, and what its shadow has.
 pub(super) fn spaces(table: &Table) -> impl Iterator<Item = Space> {
-    with_shadow(table).flat_map(own_spaces)
+    with_shadow(table).flat_map(Table::own_spaces)
 }
 
 /// Those parts of a table's storage whose values end by themselves.
 pub(super) fn ending_spaces(table: &Table) -> impl Iterator<Item = Space> {
     with_shadow(table).flat_map(|table| {
         let deletions = table.deletions_space().map(Space);
-        own_spaces(table).filter(move |space| table.expires() || Some(*space) == deletions)
+        let own = table.own_spaces();
+        own.filter(move |space| table.expires() || Some(*space) == deletions)
     })
 }
 
@@ -84,17 +85,20 @@ pub(super) fn ending_spaces(table: &Table) -> impl Iterator<Item = Space> {
 pub(super) fn compressed_spaces(table: &Table) -> impl Iterator<Item = Space> {
     let is_compressed = table.is_compressed();
     let tables = with_shadow(table).filter(move |_| is_compressed);
-    tables.flat_map(own_spaces)
+    tables.flat_map(Table::own_spaces)
 }
 
 fn with_shadow(table: &Table) -> impl Iterator<Item = &Table> {
     std::iter::once(table).chain(table.shadow.as_deref())
 }
 
-fn own_spaces(table: &Table) -> impl Iterator<Item = Space> {
-    let indexes = table.indexes.iter().map(|index| Space(index.id.0));
-    let deletions = table.deletions_space().map(Space);
-    std::iter::once(Space(table.id.0))
-        .chain(indexes)
-        .chain(deletions)
+impl Table {
+    /// Its own storage: that of its rows, of its indexes and of its deletions. Not that of its shadow.
+    pub fn own_spaces(&self) -> impl Iterator<Item = Space> {
+        let indexes = self.indexes.iter().map(|index| Space(index.id.0));
+        let deletions = self.deletions_space().map(Space);
+        std::iter::once(Space(self.id.0))
+            .chain(indexes)
+            .chain(deletions)
+    }
 }
