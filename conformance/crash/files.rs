@@ -14,7 +14,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// Files of rows, lists of files, journals: none is left over from earlier servers.
 const FILES_MAX: usize = 120;
 /// Bytes of a process that has done nothing yet but start and compact.
-const RSS_KIB_MAX: u64 = 600 << 10;
+const RSS_KIB_MAX: u64 = 256 << 10;
 
 /// What a server at rest has.
 struct Found {

@@ -42,6 +42,10 @@ const READS: [&str; 5] = [
     "SELECT COUNT(*) FROM later WHERE id >= 0",
 ];
 
+/// The file without which a missing newest journal is not missed, and what the log says then.
+const RUN: &str = "lsm/run";
+const RUN_WARNING: &str = "were the newest journal missing";
+
 /// The kinds of files: a part of the path, and what a flip must come to; `None` where nothing may depend on the
 /// bit.
 const KINDS: [(&str, Option<Seen>); 10] = [
@@ -52,7 +56,7 @@ const KINDS: [(&str, Option<Seen>); 10] = [
     ("keyspaces/1/current", Some(Seen::Refused)),
     ("keyspaces/0/", Some(Seen::Refused)),
     ("lsm/version", Some(Seen::Refused)),
-    ("lsm/run", Some(Seen::Harmless)),
+    (RUN, Some(Seen::Harmless)),
     ("MESETA", Some(Seen::Refused)),
     (".pem", None),
 ];
@@ -98,6 +102,9 @@ fn flip_all(rounds: &Rounds) -> Result<String, String> {
         let found = look(rounds, &expected, &path).map_err(told)?;
         if must.is_some_and(|must| must != found) && !is_older {
             return Err(told(format!("{found:?}, not {must:?}: {}", rounds.log())));
+        }
+        if kind == RUN && !rounds.log().contains(RUN_WARNING) {
+            return Err(told(format!("the log says nothing: {}", rounds.log())));
         }
         seen.push((kind, found));
         fs::remove_dir_all(&data).map_err(|error| error.to_string())?;

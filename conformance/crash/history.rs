@@ -24,6 +24,8 @@ pub(crate) type List = Vec<u64>;
 pub(crate) enum End {
     Committed,
     Refused,
+    /// The client has rolled it back.
+    TakenBack,
     Unknown,
 }
 

@@ -3,7 +3,7 @@
 //! Two workloads of clients on the wire. In one they move money from a balance that they read with a plain
 //! SELECT, and write back what they computed, and put and delete pairs of rows whose sum is nothing: the sum
 //! stays, whenever anybody looks, at the table or at its index. In the other each transaction reads lists and appends numbers to them, each number once; what it read and what became
-//! of it is held to snapshot isolation ([`history`]).
+//! of it is held to snapshot isolation ([`history`]). In both, clients roll some of what they wrote back.
 //!
 //! [`crate::committed`] does the same at the levels where each statement sees a state of its own.
 
@@ -37,6 +37,8 @@ const FIRST_PAIR: u64 = 100;
 /// What a run must come to in each of its rounds, on average: else it shows nothing.
 const COMMITTED_MIN: usize = 10;
 const SUMS_MIN: u64 = 2;
+/// What part of the transactions is rolled back by the client.
+const TAKEN_BACK: f64 = 0.1;
 const ROUND_MS: std::ops::Range<u64> = 150..500;
 
 /// A level, and what clients do at it.
@@ -120,7 +122,7 @@ pub(crate) fn run(rounds: &Rounds, level: &'static Level) -> Result<String, Stri
     let mut random = StdRng::seed_from_u64(rounds.seed);
     let clock = Arc::new(AtomicU64::new(1));
     let mut history = Vec::new();
-    let (mut committed, mut refused, mut sums) = (0, 0, 0);
+    let (mut committed, mut refused, mut taken_back, mut sums) = (0, 0, 0, 0);
     let mut server = rounds.start()?;
     make_tables(&mut connect_bare(&server.address)?).map_err(|e| e.to_string())?;
     for round in 1..=rounds.count {
@@ -147,20 +149,23 @@ pub(crate) fn run(rounds: &Rounds, level: &'static Level) -> Result<String, Stri
         };
         committed += count(End::Committed);
         refused += count(End::Refused);
+        taken_back += count(End::TakenBack);
         if round % EPOCH == 0 {
             history.clear();
             empty_lists(&mut client).map_err(|e| told(e.to_string()))?;
         }
     }
     let rounds_count = usize::try_from(rounds.count).unwrap_or(usize::MAX);
-    if committed < COMMITTED_MIN * rounds_count || refused == 0 || sums < SUMS_MIN * rounds.count {
+    let has_none = refused == 0 || taken_back == 0;
+    if committed < COMMITTED_MIN * rounds_count || has_none || sums < SUMS_MIN * rounds.count {
         return Err(format!(
-            "{committed} were committed, {refused} refused, and {sums} sums looked at: too little to show anything"
+            "{committed} were committed, {refused} refused, {taken_back} rolled back, and {sums} sums looked at: \
+             too little to show anything"
         ));
     }
     Ok(format!(
-        "{committed} transactions and statements of lists were committed, {refused} were refused; the sum of \
-         balances was looked at {sums} times"
+        "{committed} transactions and statements of lists were committed, {refused} were refused, {taken_back} \
+         rolled back; the sum of balances was looked at {sums} times"
     ))
 }
 
@@ -262,9 +267,13 @@ fn transfer_once(
     let giver = random.random_range(0..KEYS);
     let taker = (giver + random.random_range(1..KEYS)) % KEYS;
     let amount = random.random_range(1..50);
-    for change in [(giver, -amount), (taker, amount)] {
-        (level.add)(client, change)?;
+    (level.add)(client, (giver, -amount))?;
+    if random.random_bool(TAKEN_BACK) {
+        // Whoever saw this half of it would see another sum.
+        client.execute("ROLLBACK")?;
+        return Ok(None);
     }
+    (level.add)(client, (taker, amount))?;
     client.execute("COMMIT")?;
     Ok(None)
 }
@@ -348,7 +357,7 @@ fn list(
         let tried = list_once(&mut client, &mut random, (level, &mut attempt, clock));
         let ended = history::now(clock);
         let (end, is_last) = match tried {
-            Ok(()) => (End::Committed, false),
+            Ok(end) => (end, false),
             Err(failure) if is_over(&failure) => (End::Unknown, true),
             Err(failure) if is_conflict(&failure) => {
                 let back = client.execute("ROLLBACK");
@@ -363,12 +372,12 @@ fn list(
     }
 }
 
-/// A transaction that reads and appends.
+/// A transaction that reads and appends; whether it was committed or taken back.
 fn list_once(
     client: &mut Client,
     random: &mut StdRng,
     (level, attempt, clock): (&Level, &mut Attempt, &AtomicU64),
-) -> Result<(), Failure> {
+) -> Result<End, Failure> {
     client.execute("BEGIN")?;
     for _ in 0..random.random_range(1..5) {
         if random.random_bool(0.5) {
@@ -377,7 +386,10 @@ fn list_once(
             append(client, random, (&mut *attempt, clock))?;
         }
     }
-    client.execute("COMMIT").map(drop)
+    if random.random_bool(TAKEN_BACK) {
+        return client.execute("ROLLBACK").map(|_| End::TakenBack);
+    }
+    client.execute("COMMIT").map(|_| End::Committed)
 }
 
 /// Reads a list, as a part of its transaction.

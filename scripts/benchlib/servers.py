@@ -21,9 +21,10 @@ PROGRAMS = {}
 # Why a load began although not all was quiet, since `scripts/bench` last took it from here for the page.
 UNSETTLED = []
 
-# Quiet: less than this of a core, and less than this written, in so many intervals one after another.
+# Quiet: less than this of a core, and less than this written, in so many intervals one after another: longer than it
+# takes Meseta to see that nobody writes.
 QUIET_SECONDS = 0.5
-QUIET_INTERVALS = 2
+QUIET_INTERVALS = 5
 QUIET_CPU = 0.05
 QUIET_BYTES = 256 << 10
 # Longer than any compaction of these tables should take.

@@ -393,11 +393,6 @@ fn set_names(
     out: &mut Vec<Assignment>,
 ) -> Result<()> {
     let charset = charset.unwrap_or("utf8mb4");
-    let known = ["utf8mb4", "utf8mb3", "utf8", "binary"];
-    if !known.contains(&charset) {
-        let text = format!("Unknown character set: '{charset}': this server speaks utf8mb4 only");
-        return Err(Error::new(Code::UnknownCharset, text));
-    }
     if let Some(collation) = collation
         && !collation.starts_with("utf8")
         && collation != "binary"

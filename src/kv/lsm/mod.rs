@@ -207,8 +207,8 @@ impl Lsm {
             engine_dir: engine_dir.clone(),
         });
         let means = (Arc::downgrade(&shared), data.clone());
-        let dropped = registry.dead.into_iter().collect();
-        shared.reclaim.start(means, dropped)?;
+        let owed = (registry.dead.into_iter().collect(), options.memtable_bytes);
+        shared.reclaim.start(means, owed)?;
         let opened = Opened {
             db,
             data,

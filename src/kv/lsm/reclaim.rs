@@ -1,10 +1,12 @@
-//! The thread that gives disk space back: it unlinks the tables of dropped spaces and compacts.
+//! The thread that gives disk space back: it unlinks the tables of dropped spaces and compacts. It also looks after
+//! what was written lately, once nobody writes.
 //!
 //! Nothing waits for it but callers of `compact`, and nothing is lost when it stops half-way: what
 //! it did not get to, later compactions leave out.
 
 mod deleted;
 mod dropped;
+mod rest;
 
 use std::collections::VecDeque;
 use std::ops::Bound;
@@ -20,6 +22,7 @@ use tokio::sync::oneshot;
 
 use self::deleted::Deleted;
 use self::dropped::Given;
+use self::rest::Rest;
 use super::queue::Request;
 use super::snapshot::Base;
 use super::thin::{Looked, Suspect};
@@ -95,7 +98,7 @@ pub(super) struct Reclaim {
 }
 
 impl Reclaim {
-    /// Starts the thread; `dropped` are the spaces that may still have files.
+    /// Starts the thread; `dropped` are the spaces that may still have files, and a memtable takes so many bytes.
     ///
     /// # Errors
     ///
@@ -103,7 +106,7 @@ impl Reclaim {
     pub(super) fn start(
         &self,
         (shared, data): (Weak<Shared>, Keyspace),
-        dropped: Vec<Space>,
+        (dropped, memtable_bytes): (Vec<Space>, u64),
     ) -> Result<()> {
         let (sender, jobs) = mpsc::channel();
         let named = thread::Builder::new().name("meseta-reclaim".to_owned());
@@ -111,7 +114,7 @@ impl Reclaim {
             for space in dropped {
                 drop_tables((&shared, &data), space);
             }
-            work(&shared, &data, &jobs);
+            work((&shared, &data), &jobs, Rest::new(memtable_bytes));
         });
         let thread = thread.map_err(|cause| Error::io("starting a thread", &cause))?;
         *self.line.lock() = Some((sender, thread));
@@ -161,19 +164,23 @@ impl Reclaim {
     }
 }
 
-fn work(shared: &Weak<Shared>, data: &Keyspace, jobs: &Receiver<Job>) {
+fn work((shared, data): (&Weak<Shared>, &Keyspace), jobs: &Receiver<Job>, mut rest: Rest) {
     // Deleted keys that the last compaction had to leave for an old snapshot.
     let mut left = 0;
     // What was deleted before the start is not known but from the files.
     let mut next_check = Instant::now();
     let mut has_more = false;
     let mut debt = Debt::Owed(0);
+    let mut dropped = Instant::now();
     let mut deleted = Deleted::default();
     loop {
         let until_check = next_check.saturating_duration_since(Instant::now());
+        let until_check = until_check.min(rest.until_look());
         let patience = match debt {
             _ if has_more => Duration::ZERO,
-            Debt::Grown => DROPS_PAUSE.min(until_check),
+            Debt::Grown => DROPS_PAUSE
+                .saturating_sub(dropped.elapsed())
+                .min(until_check),
             Debt::None | Debt::Owed(_) => until_check,
         };
         match jobs.recv_timeout(patience) {
@@ -182,19 +189,22 @@ fn work(shared: &Weak<Shared>, data: &Keyspace, jobs: &Receiver<Job>) {
                 drop_tables((shared, data), space);
                 let_go(shared, data);
                 drop(replaced);
-                debt = Debt::Grown;
+                (debt, dropped) = (Debt::Grown, Instant::now());
             }
             Ok(Job::Compact(answer)) => {
                 let done = compact(shared, data);
                 let _ = answer.send(done);
             }
-            Err(RecvTimeoutError::Timeout) if debt == Debt::Grown => {
+            Err(RecvTimeoutError::Timeout)
+                if debt == Debt::Grown && DROPS_PAUSE <= dropped.elapsed() =>
+            {
                 debt = settle((shared, data), debt);
             }
             Ok(Job::Look) | Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return,
         }
         has_more = shared.upgrade().is_some_and(|shared| shared.look_at_next());
+        rest.look((shared, data));
         // Whatever else there is to do: who deletes all the time needs it most.
         if next_check <= Instant::now() {
             let ended = shared.upgrade().map_or(0, |shared| shared.look_for_ended());
@@ -420,8 +430,14 @@ fn flush(shared: &Weak<Shared>, data: &Keyspace) -> Result<()> {
     let failed = |cause: fjall::Error| fault::error("compacting", &cause);
     data.rotate_memtable().map_err(failed)?;
     while 0 < data.tree.sealed_memtable_count() {
-        // A flush that failed is not tried again.
+        // A flush that failed is not tried again, and one that waits when the engine ends is not done.
         check_writes(shared)?;
+        if shared
+            .upgrade()
+            .is_none_or(|shared| shared.queue.is_ending())
+        {
+            return Err(Error::Closed);
+        }
         thread::sleep(FLUSH_INTERVAL);
     }
     Ok(())

@@ -49,8 +49,10 @@ pub enum Kind {
     Seconds(u32),
     /// Any text.
     Text,
-    /// Any text, or NULL.
-    NullableText,
+    /// The encoding under one of its names, or none: another is error 1115.
+    Encoding,
+    /// The same, or NULL.
+    EncodingOrNull,
     /// One of these words.
     Word(&'static [&'static str]),
     /// A comma-separated set of these words.
@@ -159,7 +161,8 @@ NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION";
 
 /// Collations of the encoding: all stand for the only one there is.
 const COLLATIONS: &[&str] = &["utf8mb4_", "utf8mb3_", "utf8_", "binary"];
-const CHARSETS: &[&str] = &["utf8mb4", "utf8mb3", "utf8", "binary", "latin1", "ascii"];
+/// Names of the only encoding, and that of none: bytes are taken and given as they are.
+const CHARSETS: &[&str] = &["utf8mb4", "utf8mb3", "utf8", "binary"];
 const ISOLATIONS: &[&str] = &["REPEATABLE-READ", "READ-COMMITTED", "READ-UNCOMMITTED"];
 
 macro_rules! variables {
@@ -172,8 +175,8 @@ macro_rules! variables {
 }
 
 use Kind::{
-    Bool, Int, Kept, Moment, NullableText, OnlyBool, OnlyInt, OnlyWord, ReadOnlyBool, ReadOnlyInt,
-    ReadOnlyText, Seconds, Set, Switches, Text, Word,
+    Bool, Encoding, EncodingOrNull, Int, Kept, Moment, OnlyBool, OnlyInt, OnlyWord, ReadOnlyBool,
+    ReadOnlyInt, ReadOnlyText, Seconds, Set, Switches, Text, Word,
 };
 
 variables! {
@@ -190,11 +193,11 @@ variables! {
     "binlog_row_image" Both Word(&["full", "minimal", "noblob"]), "full", "There is no binary log.";
     "block_encryption_mode" Both OnlyWord(&["aes-128-ecb"]), "aes-128-ecb", "How AES_ENCRYPT works.";
     "bulk_insert_buffer_size" Both Int(0, u64::MAX), "8388608", "No meaning: memory is bounded by query_memory_bytes.";
-    "character_set_client" Both Word(CHARSETS), "utf8mb4", "The encoding of statements: always utf8mb4.";
-    "character_set_connection" Both Word(CHARSETS), "utf8mb4", "The encoding of literals: always utf8mb4.";
-    "character_set_database" Both Word(CHARSETS), "utf8mb4", "The encoding of the database: always utf8mb4.";
-    "character_set_filesystem" Both Word(CHARSETS), "binary", "The encoding of file names.";
-    "character_set_results" Both NullableText, "utf8mb4", "The encoding of results: always utf8mb4.";
+    "character_set_client" Both Encoding, "utf8mb4", "The encoding of statements: always utf8mb4.";
+    "character_set_connection" Both Encoding, "utf8mb4", "The encoding of literals: always utf8mb4.";
+    "character_set_database" Both Encoding, "utf8mb4", "The encoding of the database: always utf8mb4.";
+    "character_set_filesystem" Both Encoding, "binary", "The encoding of file names.";
+    "character_set_results" Both EncodingOrNull, "utf8mb4", "The encoding of results: always utf8mb4.";
     "character_set_server" Both Kept(&["utf8mb4", "utf8mb3", "utf8"]), "utf8mb4", "The encoding of the server.";
     "character_set_system" GlobalOnly ReadOnlyText, "utf8mb3", "The encoding of identifiers.";
     "collation_connection" Both Kept(COLLATIONS), "utf8mb4_bin", "The order of literals: always utf8mb4_bin.";
@@ -328,7 +331,7 @@ variables! {
     "sql_warnings" Both Bool, "OFF", "Whether INSERT tells its warnings.";
     "super_read_only" GlobalOnly ReadOnlyBool, "OFF", "Whether writes are refused.";
     "system_time_zone" GlobalOnly ReadOnlyText, "UTC", "The machine's zone.";
-    "thread_stack" GlobalOnly ReadOnlyInt, "2097152", "Bytes of a thread's stack.";
+    "thread_stack" GlobalOnly ReadOnlyInt, "16777216", "Bytes of a thread's stack.";
     "time_zone" Both Text, "SYSTEM", "The zone TIMESTAMP is shown in.";
     "timestamp" SessionOnly Moment, "0", "What NOW() tells; 0 is the clock.";
     "tls_version" GlobalOnly ReadOnlyText, "", "The versions of TLS that are offered.";
@@ -381,9 +384,8 @@ impl Variable {
             Int(..) | ReadOnlyInt | OnlyInt(_) => Value::UInt(self.default.parse().unwrap_or(0)),
             Seconds(max) => seconds(self.default.parse().unwrap_or(0.0), f64::from(max)),
             Switches(switches) => switches_text(switches.iter().copied()),
-            Text | NullableText | Word(_) | Set(_) | ReadOnlyText | OnlyWord(_) | Kept(_) => {
-                Value::Text(Cow::Borrowed(self.default))
-            }
+            Text | Encoding | EncodingOrNull | Word(_) | Set(_) | ReadOnlyText | OnlyWord(_)
+            | Kept(_) => Value::Text(Cow::Borrowed(self.default)),
         }
     }
 
@@ -422,8 +424,9 @@ impl Variable {
             Switches(switches) => self.switched(&value, switches),
             Moment => self.moment(&value),
             Seconds(max) => self.seconds(&value, f64::from(max)),
-            NullableText if value.is_null() => Ok(Value::Null),
-            Text | NullableText => self.text(&value).map(|text| Value::Text(Cow::Owned(text))),
+            EncodingOrNull if value.is_null() => Ok(Value::Null),
+            Encoding | EncodingOrNull => self.encoding(&value),
+            Text => self.text(&value).map(|text| Value::Text(Cow::Owned(text))),
             Word(words) | OnlyWord(words) => self.word(&value, words),
             Set(words) => self.set(&value, words),
             ReadOnlyInt | ReadOnlyText | ReadOnlyBool => Err(self.read_only()),
@@ -451,7 +454,15 @@ impl Variable {
     pub fn adjusted(&self, given: &Value<'_>) -> Option<(Code, String)> {
         let kept = self.checked(Some(given.clone().into_owned())).ok()?;
         let (kept, given) = (kept.to_text(), given.to_text());
-        if matches!(self.kind, Int(..)) && kept != given {
+        let is_moved = if let Seconds(max) = self.kind {
+            let bounds = 0.0..=f64::from(max);
+            given
+                .parse()
+                .is_ok_and(|given: f64| !bounds.contains(&given))
+        } else {
+            matches!(self.kind, Int(..)) && kept != given
+        };
+        if is_moved {
             let text = format!("Truncated incorrect {} value: '{given}'", self.name);
             return Some((Code::IncorrectTypeValue, text));
         }
@@ -627,6 +638,14 @@ impl Variable {
         found
             .map(|word| Value::Text(Cow::Borrowed(word)))
             .ok_or_else(|| self.wrong_value(value))
+    }
+
+    fn encoding(&self, value: &Value<'_>) -> Result<Value<'static>> {
+        let text = self.text(value)?;
+        self.word(value, CHARSETS).map_err(|_| {
+            let text = format!("Unknown character set: '{text}': this server speaks utf8mb4 only");
+            Error::new(Code::UnknownCharset, text)
+        })
     }
 
     /// The words of a set as a text. A number is those of `sql_mode` that its bits stand for.

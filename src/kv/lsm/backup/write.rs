@@ -158,9 +158,10 @@ impl Making<'_> {
     /// go on.
     fn flush(&self, shared: &Shared, data: &Keyspace) -> Result<()> {
         match data.rotate_memtable() {
-            Ok(true) => {}
+            // Also one that others have had written just now is waited for.
+            Ok(true | false) => {}
             // Who is asked for the cut knows why.
-            Ok(false) | Err(fjall::Error::Poisoned) => return Ok(()),
+            Err(fjall::Error::Poisoned) => return Ok(()),
             Err(cause) => return Err(fault::error("writing a memtable", &cause)),
         }
         let until = Instant::now() + FLUSH_PATIENCE;

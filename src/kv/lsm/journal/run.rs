@@ -179,6 +179,19 @@ pub(super) fn noted(dir: &Path) -> Option<Noted> {
     parsed(&fs::read_to_string(dir.join(FILE)).ok()?)
 }
 
+/// What is noted, as a start reads it: the log says where nothing can be read although the file is there.
+pub(super) fn noted_or_warned(dir: &Path) -> Option<Noted> {
+    let noted = noted(dir);
+    let file = dir.join(FILE);
+    if noted.is_none() && file.exists() {
+        tracing::warn!(
+            file = %file.display(),
+            "it is damaged: were the newest journal missing, nobody would tell; it is written anew with the next write"
+        );
+    }
+    noted
+}
+
 /// What [`FILE`] has.
 fn text_of(id: u64, journal: u64) -> String {
     signed(&format!("{id:016x} {journal:016x}"))

@@ -21,7 +21,7 @@ pub(super) fn check_there(dir: &Path) -> Result<()> {
         [(one, _), (next, _)] if one + 1 < *next => Some(one + 1),
         _ => None,
     });
-    let newest = run::noted(dir).and_then(|noted| noted.journal);
+    let newest = run::noted_or_warned(dir).and_then(|noted| noted.journal);
     let is_lost = |newest: &u64| journals.last().is_none_or(|(last, _)| last < newest);
     match gap.or(newest.filter(is_lost)) {
         None => Ok(()),
