@@ -19,6 +19,8 @@ const VERSION: u8 = 1;
 /// What the text of a record is.
 const NUMBER: u8 = b'i';
 const TEXT: u8 = b't';
+/// There is none: the value is NULL.
+const NULL: u8 = b'n';
 
 /// A variable and the value that it is to keep; `None` for its default.
 type Kept<'a> = (&'a str, Option<&'a Value<'static>>);
@@ -137,8 +139,8 @@ fn key(name: &str) -> Vec<u8> {
 fn encode(value: &Value<'_>) -> Vec<u8> {
     let kind = match value {
         Value::Int(_) | Value::UInt(_) => NUMBER,
-        Value::Null
-        | Value::Float(_)
+        Value::Null => NULL,
+        Value::Float(_)
         | Value::Double(_)
         | Value::Decimal(_)
         | Value::Text(_)
@@ -164,6 +166,7 @@ fn decode(bytes: &[u8]) -> Option<Value<'static>> {
     };
     let text = std::str::from_utf8(text).ok()?;
     match *kind {
+        NULL if text.is_empty() => Some(Value::Null),
         TEXT => Some(Value::Text(Cow::Owned(text.to_owned()))),
         NUMBER if text.starts_with('-') => text.parse().ok().map(Value::Int),
         NUMBER => text.parse().ok().map(Value::UInt),
@@ -182,10 +185,12 @@ mod tests {
             Value::Int(-1),
             Value::text("a"),
             Value::text(""),
+            Value::Null,
         ];
         for value in values {
             let read = decode(&encode(&value)).unwrap();
             assert_eq!(read.to_text(), value.to_text());
+            assert_eq!(read.is_null(), value.is_null());
             assert_eq!(
                 matches!(read, Value::Text(_)),
                 matches!(value, Value::Text(_))
@@ -196,6 +201,7 @@ mod tests {
             b"\x01",
             b"\x02t",
             b"\x01x",
+            b"\x01nx",
             b"\x01ix",
             b"\x01t\xFF",
         ] {

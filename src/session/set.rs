@@ -393,6 +393,8 @@ fn set_names(
     out: &mut Vec<Assignment>,
 ) -> Result<()> {
     let charset = charset.unwrap_or("utf8mb4");
+    let spoken = Value::Text(Cow::Owned(charset.to_owned()));
+    variables::find("character_set_client")?.checked(Some(spoken))?;
     if let Some(collation) = collation
         && !collation.starts_with("utf8")
         && collation != "binary"

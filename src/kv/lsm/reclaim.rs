@@ -209,15 +209,15 @@ fn work((shared, data): (&Weak<Shared>, &Keyspace), jobs: &Receiver<Job>, mut re
         if next_check <= Instant::now() {
             let ended = shared.upgrade().map_or(0, |shared| shared.look_for_ended());
             if is_worth_compacting(data, (left, ended)) {
-                if let Err(cause) = compact(shared, data) {
-                    tracing::warn!(%cause, "deleted keys were not removed from the files");
-                }
+                warn(
+                    "deleted keys were not removed from the files",
+                    compact(shared, data),
+                );
                 left = data.tree.tombstone_count();
             }
             debt = settle((shared, data), debt);
-            if let Err(cause) = deleted.give_back((shared, data)) {
-                tracing::warn!(%cause, "the room of deleted rows was not given back");
-            }
+            let given = deleted.give_back((shared, data));
+            warn("the room of deleted rows was not given back", given);
             next_check = Instant::now() + CHECK_INTERVAL;
         }
     }
@@ -245,9 +245,17 @@ fn settle((shared, data): (&Weak<Shared>, &Keyspace), debt: Debt) -> Debt {
         Ok(Given::NotNeeded) => Debt::Owed(0),
         Ok(Given::Lacks(kept)) => Debt::Owed(kept),
         Err(cause) => {
-            tracing::warn!(%cause, "the room of dropped tables was not given back");
+            warn("the room of dropped tables was not given back", Err(cause));
             Debt::Owed(kept)
         }
+    }
+}
+
+/// Logs what was not done; an engine that ends leaves it to the next.
+fn warn(what: &str, done: Result<()>) {
+    match done {
+        Ok(()) | Err(Error::Closed) => {}
+        Err(cause) => tracing::warn!(%cause, "{what}"),
     }
 }
 

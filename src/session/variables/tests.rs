@@ -2,6 +2,7 @@
 
 use crate::error::Code;
 use crate::exec::testing::Server;
+use crate::leisure;
 
 #[tokio::test]
 async fn open_sessions_keep_their_values_and_new_ones_have_the_new() {
@@ -74,4 +75,10 @@ async fn a_session_does_not_raise_the_bytes_of_its_packets() {
     assert_eq!(server.run(told).await.unwrap(), [["1048576"]]);
     let new = server.another().run(told).await.unwrap();
     assert_eq!(new, [["1073741824"]]);
+}
+
+#[test]
+fn the_stack_that_is_told_is_the_one_that_threads_have() {
+    let told = super::find("thread_stack").unwrap().default;
+    assert_eq!(told, leisure::STACK_BYTES.to_string());
 }

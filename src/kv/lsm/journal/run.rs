@@ -186,7 +186,8 @@ pub(super) fn noted_or_warned(dir: &Path) -> Option<Noted> {
     if noted.is_none() && file.exists() {
         tracing::warn!(
             file = %file.display(),
-            "it is damaged: were the newest journal missing, nobody would tell; it is written anew with the next write"
+            "this file is damaged or cannot be read: were the newest journal missing, nobody would tell; the next write \
+             makes it anew"
         );
     }
     noted
