@@ -1,11 +1,19 @@
 //! What the server says over HTTP: its metrics, and whether it is well.
 
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::ops::Range;
 use std::time::Duration;
+
+use rand::Rng as _;
 
 /// How long an answer may take.
 const TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Below the ports that the system gives to clients: one of those is taken by another test's before the server has it.
+const PORTS: Range<u16> = 20_000..30_000;
+/// Ports that are tried.
+const TRIES: usize = 100;
 
 /// Where a server answers.
 pub(crate) struct Door {
@@ -15,8 +23,11 @@ pub(crate) struct Door {
 impl Door {
     /// An address that nobody has now.
     pub(crate) fn new() -> Result<Door, String> {
-        let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
-        let address = free.map_err(|error| error.to_string())?;
+        let mut random = rand::rng();
+        let ports = (0..TRIES).map(|_| random.random_range(PORTS));
+        let mut addresses = ports.map(|port| SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
+        let is_free = |address: &SocketAddr| TcpListener::bind(address).is_ok();
+        let address = addresses.find(is_free).ok_or("there is no free port")?;
         Ok(Door { address })
     }
 
