@@ -2,8 +2,9 @@
 //!
 //! Two workloads of clients on the wire. In one they move money from a balance that they read with a plain
 //! SELECT, and write back what they computed, and put and delete pairs of rows whose sum is nothing: the sum
-//! stays, whenever anybody looks, at the table or at its index. In the other each transaction reads lists and appends numbers to them, each number once; what it read and what became
-//! of it is held to snapshot isolation ([`history`]). In both, clients roll some of what they wrote back.
+//! stays, whenever anybody looks, at the table or at its index. In the other each transaction reads lists and
+//! appends numbers to them, each number once; what it read and what became of it is held to snapshot isolation
+//! ([`history`]). In both, clients roll some of what they wrote back.
 //!
 //! [`crate::committed`] does the same at the levels where each statement sees a state of its own.
 

@@ -393,6 +393,7 @@ fn set_names(
     out: &mut Vec<Assignment>,
 ) -> Result<()> {
     let charset = charset.unwrap_or("utf8mb4");
+    // Before the collation: that of another encoding is not known here, and would be told first.
     let spoken = Value::Text(Cow::Owned(charset.to_owned()));
     variables::find("character_set_client")?.checked(Some(spoken))?;
     if let Some(collation) = collation

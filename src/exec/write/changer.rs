@@ -373,8 +373,8 @@ fn is_prefix(part: Option<&ComputedPart>) -> bool {
     })
 }
 
-/// An index, or the place of deletions, that is not in the snapshot was made or dropped since the statement was bound, or since
-/// the transaction began.
+/// An index, or the place of deletions, that is not in the snapshot was made or dropped since the statement
+/// was bound, or since the transaction began.
 pub(super) fn unreadable_entry(cause: kv::Error) -> Error {
     if matches!(cause, kv::Error::NoSuchSpace(_)) {
         return definition_changed();
