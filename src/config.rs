@@ -27,7 +27,7 @@ use tokio::runtime::Runtime;
 use crate::ceiling;
 use crate::leisure;
 use crate::protocol::Password;
-use crate::server::{self, Stored, TlsOptions};
+use crate::server::{self, Stored};
 use crate::session::{OpenOptions, Storage};
 use crate::upkeep::Task;
 pub use logging::LogFormat;
@@ -83,7 +83,15 @@ pub struct Config {
     root_password: Option<Password>,
     /// Whether it stands on the command line.
     is_password_shown: bool,
-    tls: TlsOptions,
+    tls: Tls,
+}
+
+/// How clients may log in, and with what.
+#[derive(Debug, Clone)]
+struct Tls {
+    /// A certificate and its key.
+    given: Option<(PathBuf, PathBuf)>,
+    is_required: bool,
 }
 
 /// A value as written, and where.
@@ -280,6 +288,8 @@ impl Config {
             packet_bytes_max: self.packet_bytes_max,
             wait_timeout_s: self.wait_timeout_s,
             net_write_timeout_s: self.net_write_timeout_s,
+            connect_timeout_s: self.connect_timeout_s,
+            requires_tls: self.tls.is_required,
         }
     }
 
@@ -287,10 +297,9 @@ impl Config {
     pub fn server_options(&self) -> server::Options {
         server::Options {
             connections_max: self.connections_max,
-            connect_timeout: Duration::from_secs(u64::from(self.connect_timeout_s)),
             shutdown_grace: Duration::from_secs(u64::from(self.shutdown_grace_s)),
             root_password: self.root_password.clone(),
-            tls: self.tls.clone(),
+            certificate: self.tls.given.clone(),
             data_dir: match &self.storage {
                 Storage::Lsm(dir) => Some(dir.clone()),
                 Storage::Memory => None,
@@ -369,6 +378,10 @@ impl Config {
             (
                 self.allow_full_scan,
                 "allow-full-scan: one query may read a whole table",
+            ),
+            (
+                !self.listen.ip().is_loopback() && !self.tls.is_required && !stored.requires_tls,
+                "listen: others on the network can read what clients send that log in without TLS",
             ),
             (
                 self.http_listen.is_some_and(|at| !at.ip().is_loopback()),

@@ -29,7 +29,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use meseta::server::{self, Server, TlsOptions};
+use meseta::server::{self, Server};
 use meseta::session::{OpenOptions, Shared, Storage};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -153,14 +153,15 @@ async fn opened(dir: &Path) -> Outcome<(Server, String)> {
         packet_bytes_max: 64 << 20,
         wait_timeout_s: 28_800,
         net_write_timeout_s: 60,
+        connect_timeout_s: 10,
+        requires_tls: false,
     })
     .await?;
     let options = server::Options {
         connections_max: 10,
-        connect_timeout: PATIENCE,
         shutdown_grace: PATIENCE,
         root_password: None,
-        tls: TlsOptions::default(),
+        certificate: None,
         // No keys are made that nobody needs.
         data_dir: None,
     };

@@ -13,7 +13,8 @@ const SETTLE_MAX: Duration = Duration::from_secs(30);
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// Files of rows, lists of files, journals: none is left over from earlier servers.
 const FILES_MAX: usize = 120;
-/// Bytes of a process that has done nothing yet but start and compact.
+/// KiB of a process that has done nothing yet but start, compact, and answer what checks the round; its cache
+/// is small.
 const RSS_KIB_MAX: u64 = 256 << 10;
 
 /// What a server at rest has.

@@ -58,6 +58,7 @@ mod lost;
 mod names;
 mod oracle;
 mod paused;
+mod pieces;
 mod power;
 mod relaxed;
 mod ring;
@@ -106,6 +107,8 @@ const POLL_INTERVAL: Duration = Duration::from_millis(2);
 /// compactions too.
 const MEMTABLE_BYTES: u64 = 256 << 10;
 const MEMTABLE_VARIABLE: &str = "MESETA_TEST_MEMTABLE_BYTES";
+/// Little, so that a server at rest has as much memory after hundreds of rounds, whose rows it has read, as after few.
+const CACHE: &str = "--cache-bytes=32MiB";
 /// What a server says that lost its disk, or is stopping: the writer ends.
 const LOST_DISK: [u16; 5] = [1021, 1030, 1053, 1180, 1836];
 /// The one of them after which it is not known whether the write took place; after the others it did not.
@@ -194,6 +197,7 @@ fn main() -> ExitCode {
     trials.extend(clock::trials());
     trials.extend(journals::trials());
     trials.extend(steps::trials());
+    trials.extend(pieces::trials());
     trials.extend(relaxed::trials());
     trials.extend(told::trials());
     trials.extend(forged::trials());
@@ -362,7 +366,7 @@ impl Rounds {
             binary,
             engine: "lsm",
             directory: self.directory(),
-            options: self.options.get(),
+            options: &[&[CACHE], self.options.get()].concat(),
         };
         let server = Server::start_with(&launch, &with_small_memtables(environment));
         let slowest = self.slowest_start.get().max(started.elapsed());

@@ -17,7 +17,7 @@ import subprocess
 import time
 
 from .machine import command_output
-from .matrix import add_goal, add_unjudged
+from .matrix import Load, add_goal, add_unjudged, profile_if_asked
 from .others import watched
 from .quiet import quietly
 from .servers import Meseta, seed_all, settle
@@ -25,7 +25,7 @@ from .servers import Meseta, seed_all, settle
 # A small part of what the server could do, on few connections. Each has a read in two milliseconds: the timers of
 # the load generator know no less than one.
 LOAD = {"connections": 8, "rate": 4000, "rows": 500_000}
-# Whatever `--seconds` says, but for work that ends sooner: some of it stops the reads for a moment once in a while.
+# Whatever `--seconds` says: some of it stops the reads for a moment once in a while.
 SECONDS_MIN = 5
 # Rows that the work is done on, at most: so that it lasts longer than the reads.
 WORK_ROWS_MAX = 4_000_000
@@ -38,14 +38,18 @@ SPARE_BYTES = 1 << 30
 RATIO_MAX = 2
 # Rows end at once when they were written at this time.
 PAST = "SET debug_ttl_clock = UNIX_TIMESTAMP() - 7200"
+# As many times the rows of other work: leaving a row out takes less than writing it.
+ENDED_TIMES = 4
 ROW = "id BIGINT PRIMARY KEY, k INT NOT NULL, c VARCHAR(120) NOT NULL"
 
 
 class Work:
     """Something the server does for itself; `once` starts it and gives its process, which ends with it."""
 
-    # Measured seconds, where it cannot go on for longer.
-    seconds_max = None
+    # Of its profile.
+    key = ""
+    # Whether there is nothing left that it could be done on.
+    is_over = False
 
     def __init__(self, server, rows):
         self.server = server
@@ -63,30 +67,35 @@ class Work:
 
 
 class Compaction(Work):
-    name = "a compaction"
+    name, key = "a compaction", "beside-compaction"
 
     def once(self):
         return self.server.begin("query", sql="OPTIMIZE TABLE bulk")
 
 
 class Purge(Work):
-    """A compaction that leaves out rows that have ended: once, then there are none."""
+    """A compaction that leaves out rows that have ended: once, then there are none. It is one of all tables: the
+    one that the other work is done on would take most of the time, and has to go before."""
 
-    name = "the purge of rows that have ended"
-    # So long it takes at least.
-    seconds_max = 1
+    name, key = "the purge of rows that have ended", "beside-purge"
+
+    def __init__(self, server, rows):
+        super().__init__(server, ENDED_TIMES * rows)
+        self.is_over = False
 
     def prepare(self):
-        sql(self.server, "DROP TABLE IF EXISTS ended")
+        drop(self.server, "ended")
         sql(self.server, f"CREATE TABLE ended ({ROW}) WITH (TTL='3600')")
         copy(self, "ended", PAST)
+        self.is_over = False
 
     def once(self):
+        self.is_over = True
         return self.server.begin("query", sql="OPTIMIZE TABLE ended")
 
 
 class IndexBuild(Work):
-    name = "an index build"
+    name, key = "an index build", "beside-index-build"
 
     def once(self):
         return self.server.begin("sql", sql="CREATE INDEX built ON bulk (k) SYNC")
@@ -109,7 +118,8 @@ class Backup(Work):
         super().__init__(server, rows)
         self.directory = directory
         is_linked = os.stat(directory).st_dev == os.stat(server.directory).st_dev
-        self.name = f"a backup of {'links' if is_linked else 'copies'}"
+        kind = "links" if is_linked else "copies"
+        self.name, self.key = f"a backup of {kind}", f"beside-backup-of-{kind}"
         self.count = self.LINKED_AT_ONCE if is_linked else 1
         # Of one backup.
         self.bytes = 0 if is_linked else used(server)
@@ -130,6 +140,11 @@ class Backup(Work):
 
 def sql(server, text):
     server.load("sql", sql=text)
+
+
+def drop(server, table):
+    """For good, and not for a day."""
+    server.load("repeat", sql="SELECT 1", setup=f"SET GLOBAL trash_retention = 0;DROP TABLE IF EXISTS {table}")
 
 
 def copy(work, table, before=""):
@@ -166,7 +181,7 @@ def read_beside(server, work, seconds):
                 time.sleep(0.005)
             worked += min(time.monotonic(), until) - started
             end(process)
-            if isinstance(work, Purge):
+            if work.is_over:
                 break
             work.clear()
         text, _ = reads.communicate()
@@ -196,23 +211,28 @@ def room(directory):
     return min(shutil.disk_usage(directory).free, available)
 
 
+def prepare(work):
+    work.prepare()
+    settle([work.server])
+
+
 def measure(table, server, work, options):
     alone, beside, shares = [], [], []
-    seconds = work.seconds_max or max(options.seconds, SECONDS_MIN)
+    seconds = max(options.seconds, SECONDS_MIN)
     for repeat in range(options.repeats):
         seed_all([server], work.name, repeat)
-        def prepare():
-            work.prepare()
-            settle([server])
-
-        prepare()
+        prepare(work)
         with watched(table, f"reads alone, before {work.name}, repeat {repeat + 1}", [server]):
             alone.append(quietly(lambda: read_alone(server, seconds)))
         with watched(table, f"reads beside {work.name}, repeat {repeat + 1}", [server]):
-            p99, share = quietly(lambda: read_beside(server, work, seconds), prepare)
+            p99, share = quietly(lambda: read_beside(server, work, seconds), lambda: prepare(work))
         beside.append(p99)
         shares.append(share)
     judge(table, work, alone, beside, statistics.median(shares))
+    load = Load(
+        "beside", work.key, work.name, lambda server: read_beside(server, work, seconds), before=lambda _: prepare(work))
+    table.profiled.append(work.key)
+    profile_if_asked(server, load, options)
 
 
 def judge(table, work, alone, beside, share):
@@ -270,6 +290,7 @@ def bench_beside(table, servers, options):
             measure(table, server, work, options)
         shutil.rmtree(directory)
         measure_copies(table, server, (rows, elsewhere), options)
+        drop(server, "bulk")
         measure(table, server, Purge(server, rows), options)
     finally:
         for place in (directory, elsewhere):

@@ -111,14 +111,19 @@ def measure(table, servers, options, load):
             line.take(name, runs)
     table.lines.append(line)
     show(table, line)
-    profile_if_asked(servers, load, line, options)
+    if "meseta" in line.values:
+        profile_if_asked(meseta_of(servers), load, options)
     return line
 
 
-def profile_if_asked(servers, load, line, options):
-    if options.perf and load.is_profiled and "meseta" in line.values:
+def meseta_of(servers):
+    return next(server for server in servers if server.name == "meseta")
+
+
+def profile_if_asked(server, load, options):
+    if options.perf and load.is_profiled:
         try:
-            profile(next(server for server in servers if server.name == "meseta"), load, options)
+            profile(server, load, options)
         except (RuntimeError, OSError) as error:
             print(f"  no profile of {load.name}: {error}", flush=True)
 
@@ -205,5 +210,7 @@ def profile(server, load, options):
     print(f"  perf report --no-children -i {path}", flush=True)
 
 
-def profile_command(name):
-    return f"scripts/bench --only {name} --perf /tmp/perf && perf report --no-children -i /tmp/perf/{name}.data"
+def profile_commands(bench, names):
+    """What a bench leaves profiles with, of which each is then shown."""
+    shown = (f"perf report --no-children -i /tmp/perf/{name}.data" for name in names)
+    return " && ".join([f"scripts/bench --only {bench} --perf /tmp/perf", *shown])

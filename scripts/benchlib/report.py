@@ -7,7 +7,7 @@ import os
 import time
 
 from . import machine, plot, quiet
-from .matrix import LOAD_CORES_MAX, NAMES, latencies, profile_command
+from .matrix import LOAD_CORES_MAX, NAMES, latencies, profile_commands
 from .others import OTHERS_MAX
 from .table import aligned, without_third
 from .written import all_to_innodb
@@ -220,9 +220,12 @@ def section(directory, group, lines, sizes):
         parts.append(plotted(directory, "written-bytes", "Written to disk",
                              "bytes per update, less is better", written))
     if lines:
-        commands = [profile_command(line.name) for line in lines if line.is_profiled]
-        parts.append("What Meseta's time goes to:\n\n```sh\n" + "\n".join(commands) + "\n```")
+        parts.append(profiles(profile_commands(line.name, [line.name]) for line in lines if line.is_profiled))
     return "\n\n".join(part for part in parts if part)
+
+
+def profiles(commands):
+    return "What Meseta's time goes to:\n\n```sh\n" + "\n".join(commands) + "\n```"
 
 
 def rows(lines):
@@ -323,5 +326,8 @@ def others(table):
     """The benches of one or two servers, if they were run too."""
     if not table.own:
         return ""
-    return f"## Other numbers\n\nPercentiles: {QUIETLY[0].lower()}{QUIETLY[1:]}\n\n" + "\n".join(
-        aligned(without_third(table.own)))
+    parts = [
+        f"## Other numbers\n\nPercentiles: {QUIETLY[0].lower()}{QUIETLY[1:]}", "\n".join(aligned(without_third(table.own)))]
+    if table.profiled:
+        parts.append(profiles([profile_commands("beside", table.profiled)]))
+    return "\n\n".join(parts)

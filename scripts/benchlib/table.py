@@ -17,6 +17,8 @@ class Table:
         self.lines = []
         self.sizes = []
         self.goals = []
+        # What has a profile and no line.
+        self.profiled = []
         # Loads that began although a server was not quiet, each as a text.
         self.unsettled = []
         # Runs beside which others took much of a processor, each as a text.

@@ -70,7 +70,8 @@ def bench(caches):
         table.lines.append(line)
         matrix.show(table, line)
         show_stretches(table, line)
-        matrix.profile_if_asked(servers, load, line, options)
+        if "meseta" in line.values:
+            matrix.profile_if_asked(matrix.meseta_of(servers), load, options)
         judge(table, line, caches, rows)
 
     return bench_bytes

@@ -115,6 +115,7 @@ fn the_command_line_wins_over_the_environment_over_the_file_over_the_default() {
 const CLOSED: Stored = Stored {
     is_open: false,
     full_scans: false,
+    requires_tls: false,
 };
 const OPEN: Stored = Stored {
     is_open: true,
@@ -218,7 +219,22 @@ fn with_a_password_the_server_may_be_reached_from_elsewhere() {
         welcome.contains("mariadb --comments -h 127.0.0.1 -P 3306 -u root -p"),
         "{welcome}"
     );
-    assert!(!welcome.contains("Unsafe"), "{welcome}");
+    let unencrypted = "Unsafe:   listen: others on the network can read";
+    assert_eq!(welcome.matches("Unsafe").count(), 1, "{welcome}");
+    assert!(welcome.contains(unencrypted), "{welcome}");
+}
+
+#[test]
+fn listening_for_other_machines_is_safe_where_logins_are_encrypted() {
+    let given = ["--listen", "0.0.0.0:3306", "--require-secure-transport"];
+    let persisted = Stored {
+        requires_tls: true,
+        ..CLOSED
+    };
+    for (options, stored) in [(&given[..], CLOSED), (&given[..2], persisted)] {
+        let config = config(&[options, &["--memory-limit=1GiB"]].concat(), &[]);
+        assert_eq!(config.warnings(stored), [""; 0], "{options:?}");
+    }
 }
 
 /// What is unsafe, and the beginning of what is said of it; in the order in which it is said.
@@ -226,6 +242,7 @@ const UNSAFE: &[(&str, &str)] = &[
     ("--engine=memory", "engine=memory: "),
     ("--durability=async", "durability=async: "),
     ("--allow-full-scan=true", "allow-full-scan: "),
+    ("--listen=0.0.0.0:3306", "listen: "),
     ("--http-listen=0.0.0.0:9104", "http-listen: "),
     ("--memory-limit=none", "memory-limit: "),
     ("--secure-file-priv=.", "secure-file-priv: "),
@@ -237,6 +254,8 @@ const SAFE: &[&str] = &[
     "--engine=lsm",
     "--durability=sync",
     "--allow-full-scan=false",
+    "--listen=127.0.0.2:3306",
+    "--listen=[::1]:3306",
     "--http-listen=127.0.0.1:9104",
     "--http-listen=[::1]:9104",
     "--secure-file-priv=src",

@@ -4,10 +4,9 @@ use std::collections::HashMap;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 
-use super::{ALL, Config, Kind, LogFormat, Raw, Spec, options};
+use super::{ALL, Config, Kind, LogFormat, Raw, Spec, Tls, options};
 use crate::ceiling;
 use crate::protocol::Password;
-use crate::server::TlsOptions;
 use crate::session::{self, Storage};
 
 /// What `--log` takes; also in `module=level` pairs with commas between them.
@@ -208,7 +207,7 @@ impl Values {
         }
     }
 
-    fn tls(&self) -> Result<TlsOptions, String> {
+    fn tls(&self) -> Result<Tls, String> {
         let (cert, _) = self.raw(options::TLS_CERT)?;
         let (key, _) = self.raw(options::TLS_KEY)?;
         let given = match (cert.text.is_empty(), key.text.is_empty()) {
@@ -217,7 +216,7 @@ impl Values {
             (true, false) => return Err(format!("{} needs --tls-cert", key.origin)),
             (false, true) => return Err(format!("{} needs --tls-key", cert.origin)),
         };
-        Ok(TlsOptions {
+        Ok(Tls {
             given,
             is_required: self.switch(options::REQUIRE_SECURE_TRANSPORT)?,
         })

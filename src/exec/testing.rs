@@ -34,6 +34,8 @@ pub(crate) fn options() -> OpenOptions {
         packet_bytes_max: 1 << 20,
         wait_timeout_s: 60,
         net_write_timeout_s: 60,
+        connect_timeout_s: 10,
+        requires_tls: false,
     }
 }
 

@@ -22,7 +22,7 @@ use super::connection;
 use super::keys::Keys;
 use super::seats::Seats;
 use super::throttle::Throttle;
-use super::tls::{self, TlsOptions};
+use super::tls;
 use super::unaccepted::Unaccepted;
 use crate::ceiling;
 use crate::error::Error;
@@ -84,25 +84,25 @@ fn bound(address: SocketAddr) -> io::Result<TcpListener> {
 pub struct Options {
     /// Connections at a time.
     pub connections_max: u32,
-    /// How long a login may take.
-    pub connect_timeout: Duration,
     /// How long running statements may take to end when the server stops.
     pub shutdown_grace: Duration,
     /// The password that root has while the server runs; `None` leaves it the stored one.
     pub root_password: Option<Password>,
-    /// The certificate.
-    pub tls: TlsOptions,
+    /// A chain of certificates and the key of the first, both in PEM; `None` for one of its own.
+    pub certificate: Option<(PathBuf, PathBuf)>,
     /// Where what the server makes for itself is kept: certificate and keys.
     pub data_dir: Option<PathBuf>,
 }
 
-/// What the data say that is as unsafe as an option.
+/// What the data say, of what is safe and what is not.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Stored {
     /// Root has no password: everybody on this machine may do everything.
     pub is_open: bool,
     /// `SET PERSIST sql_big_selects = ON`: queries may read whole tables.
     pub full_scans: bool,
+    /// Logins must be encrypted: `SET PERSIST require_secure_transport = ON`, or the option.
+    pub requires_tls: bool,
 }
 
 /// What every connection shares.
@@ -153,8 +153,8 @@ impl Server {
                  password: set MESETA_ROOT_PASSWORD or --root-password-file"
             ));
         }
-        let tls = tls::config(&options.tls, options.data_dir.as_deref())?;
-        tell(&shared, &options.tls, options.connect_timeout).map_err(|error| error.to_string())?;
+        let tls = tls::config(options.certificate.as_ref(), options.data_dir.as_deref())?;
+        tell(&shared).map_err(|error| error.to_string())?;
         let connections_max = usize::try_from(options.connections_max).unwrap_or(usize::MAX);
         Ok(Server {
             listener,
@@ -177,6 +177,7 @@ impl Server {
         Stored {
             is_open: shared.accounts().is_open(),
             full_scans: shared.global_number("sql_big_selects") == 1,
+            requires_tls: shared.global_number("require_secure_transport") == 1,
         }
     }
 
@@ -238,8 +239,8 @@ impl Server {
     }
 }
 
-/// Tells the variables what the server was started with.
-fn tell(shared: &Shared, options: &TlsOptions, connect_timeout: Duration) -> Result<(), Error> {
+/// Tells the variables what is spoken here: none of them can be set, or have been kept for this start.
+fn tell(shared: &Shared) -> Result<(), Error> {
     for (name, value) in [
         ("have_ssl", "YES"),
         ("have_openssl", "YES"),
@@ -247,12 +248,7 @@ fn tell(shared: &Shared, options: &TlsOptions, connect_timeout: Duration) -> Res
     ] {
         shared.install(name, Value::text(value))?;
     }
-    let is_required = Value::Int(i64::from(options.is_required));
-    shared.install("require_secure_transport", is_required)?;
-    shared.install(
-        "connect_timeout",
-        Value::UInt(connect_timeout.as_secs().max(1)),
-    )
+    Ok(())
 }
 
 async fn serve_with(

@@ -39,4 +39,3 @@ pub use files::raise_files_limit;
 pub use http::Http;
 pub use listener::{Options, Server, Stored, listen};
 pub use signals::Signals;
-pub use tls::TlsOptions;

@@ -20,7 +20,7 @@ use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-use super::{Options, Server, TlsOptions, listen};
+use super::{Options, Server, listen};
 use crate::protocol::auth;
 use crate::protocol::handshake::HELLO_BYTES_MAX;
 use crate::protocol::packet::{PacketReader, PacketWriter};
@@ -37,14 +37,10 @@ struct Running {
 
 impl Running {
     async fn start(password: &str, connections_max: u32) -> Running {
-        Running::start_with(password, connections_max, Duration::from_secs(10)).await
+        Running::start_with(password, connections_max, 10).await
     }
 
-    async fn start_with(
-        password: &str,
-        connections_max: u32,
-        connect_timeout: Duration,
-    ) -> Running {
+    async fn start_with(password: &str, connections_max: u32, connect_timeout_s: u32) -> Running {
         let listener = listen("127.0.0.1:0".parse().unwrap()).unwrap();
         let address = listener.local_addr().unwrap();
         let shared = Shared::open(OpenOptions {
@@ -62,15 +58,16 @@ impl Running {
             packet_bytes_max: 1 << 20,
             wait_timeout_s: 60,
             net_write_timeout_s: 60,
+            connect_timeout_s,
+            requires_tls: false,
         })
         .await
         .unwrap();
         let options = Options {
             connections_max,
-            connect_timeout,
             shutdown_grace: Duration::from_mins(1),
             root_password: Some(Password::fast(password)).filter(|given| !given.is_empty()),
-            tls: TlsOptions::default(),
+            certificate: None,
             data_dir: None,
         };
         let server = Server::new(listener, options, Arc::clone(&shared)).unwrap();

@@ -19,25 +19,16 @@ const KEY_FILE: &str = "tls-key.pem";
 /// What `@@tls_version` shows.
 pub(super) const VERSIONS: &str = "TLSv1.2,TLSv1.3";
 
-/// Where the certificate comes from.
-#[derive(Debug, Clone, Default)]
-pub struct TlsOptions {
-    /// A chain of certificates and the key of the first, both in PEM; `None` for one of its own.
-    pub given: Option<(PathBuf, PathBuf)>,
-    /// Whether every login must be encrypted.
-    pub is_required: bool,
-}
-
-/// What TLS is spoken with. `dir` is where an own certificate is kept; without it, it lives as long
+/// What TLS is spoken with: a certificate and its key, or one of its own. `dir` is where an own certificate is kept; without it, it lives as long
 /// as the server.
 ///
 /// # Errors
 /// One line for the operator.
 pub(super) fn config(
-    options: &TlsOptions,
+    given: Option<&(PathBuf, PathBuf)>,
     dir: Option<&Path>,
 ) -> Result<Arc<ServerConfig>, String> {
-    match (&options.given, dir) {
+    match (given, dir) {
         (Some((cert, key)), _) => from_files(cert, key),
         (None, Some(dir)) => {
             let (cert, key) = (dir.join(CERT_FILE), dir.join(KEY_FILE));

@@ -71,6 +71,10 @@ pub struct OpenOptions {
     pub wait_timeout_s: u32,
     /// `@@net_write_timeout`, seconds.
     pub net_write_timeout_s: u32,
+    /// `@@connect_timeout`, seconds.
+    pub connect_timeout_s: u32,
+    /// `@@require_secure_transport`.
+    pub requires_tls: bool,
 }
 
 impl OpenOptions {
@@ -356,6 +360,9 @@ fn install(globals: &Globals, options: &OpenOptions) -> Result<(), Error> {
     globals.install("wait_timeout", number(options.wait_timeout_s))?;
     globals.install("interactive_timeout", number(options.wait_timeout_s))?;
     globals.install("net_write_timeout", number(options.net_write_timeout_s))?;
+    globals.install("connect_timeout", number(options.connect_timeout_s))?;
+    let requires_tls = Value::Int(i64::from(options.requires_tls));
+    globals.install("require_secure_transport", requires_tls)?;
     let limit = options.memory_limit_bytes.unwrap_or(0);
     globals.install("memory_limit", Value::UInt(limit))?;
     let text = |text: String| Value::Text(Cow::Owned(text));

@@ -228,7 +228,7 @@ async fn a_stream_that_makes_no_sense_ends() {
 
 #[tokio::test]
 async fn logins_that_take_too_long() {
-    let server = Running::start_with("secret", 10, Duration::from_millis(50)).await;
+    let server = Running::start_with("secret", 10, 1).await;
     // Says nothing.
     let mut silent = Client::connect(server.address).await;
     silent.receive().await;
