@@ -106,7 +106,7 @@ pub struct Sources<'a> {
     /// The command line, with the program's name.
     pub arguments: Vec<OsString>,
     /// The environment.
-    pub variable: &'a dyn Fn(&str) -> Option<String>,
+    pub variable: &'a dyn Fn(&str) -> Option<OsString>,
 }
 
 /// What nobody but the server's user and group gets of the files that it makes, as with MySQL (`UMASK` 0640).
@@ -124,7 +124,7 @@ pub fn keep_files_private() {
 pub fn load() -> Result<Request, String> {
     load_from(&Sources {
         arguments: std::env::args_os().collect(),
-        variable: &|name| std::env::var(name).ok(),
+        variable: &|name| std::env::var_os(name),
     })
 }
 
@@ -161,13 +161,12 @@ pub fn load_from(sources: &Sources<'_>) -> Result<Request, String> {
         } else if let Some(text) = (sources.variable)(&spec.variable())
             && !text.is_empty()
         {
-            values.insert(
-                spec.name,
-                Raw {
-                    text,
-                    origin: spec.variable(),
-                },
-            );
+            let origin = spec.variable();
+            // It may be a secret.
+            let text = text
+                .into_string()
+                .map_err(|_| format!("{origin}: it is not UTF-8"))?;
+            values.insert(spec.name, Raw { text, origin });
         }
     }
     let file = match values.get(options::CONFIG) {

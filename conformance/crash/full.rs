@@ -50,7 +50,10 @@ pub(crate) fn trials() -> Vec<Trial> {
     let of = |name: &str, run| trial(name.to_owned(), (Ending::Full, 1), run);
     vec![
         of("full_disk_ends_nothing_but_writes", run),
-        of("backup_leaves_the_room_that_writing_needs", back_up),
+        of(
+            "backups_and_files_leave_the_room_that_writing_needs",
+            back_up,
+        ),
         of("deleted_rows_give_their_room_back", delete_all),
     ]
 }
@@ -147,7 +150,7 @@ impl Bound {
     fn make(rounds: &Rounds) -> Result<Bound, String> {
         let inner = rounds.directory().join("data/lost+found/backups");
         let outer = rounds.directory().join("backups");
-        for dir in [&inner, &outer] {
+        for dir in [&inner.join("made"), &inner.join("files"), &outer] {
             fs::create_dir_all(dir).map_err(|error| error.to_string())?;
         }
         let places = [inner.as_os_str(), outer.as_os_str()];
@@ -162,7 +165,8 @@ impl Drop for Bound {
     }
 }
 
-/// A backup that has to copy to the disk of the data is refused before flushes and compactions lack room.
+/// A backup that has to copy to the disk of the data is refused before flushes and compactions lack room, and a file of a
+/// SELECT there.
 fn back_up(rounds: &Rounds) -> Result<String, String> {
     let bound = Bound::make(rounds)?;
     let server = Server::start_with(
@@ -170,7 +174,12 @@ fn back_up(rounds: &Rounds) -> Result<String, String> {
             binary: &rounds.binary,
             engine: "lsm",
             directory: rounds.directory(),
-            options: &["--backup-dir", &bound.0.to_string_lossy()],
+            options: &[
+                "--backup-dir",
+                &bound.0.join("made").to_string_lossy(),
+                "--secure-file-priv",
+                &bound.0.join("files").to_string_lossy(),
+            ],
         },
         &with_small_memtables(&[]),
     );
@@ -190,14 +199,20 @@ fn back_up(rounds: &Rounds) -> Result<String, String> {
     // Enough for writing, and too little for a copy beside it.
     let filler = rounds.directory().join("data/lost+found/filler");
     fill_with(&filler, rows_bytes + rows_bytes / 2 + WRITING_BYTES)?;
-    let target = bound.0.join("one");
-    let sql = format!("BACKUP TO '{}'", target.display());
-    match client.rows(&sql) {
-        Err(Failure::Server { errno, .. }) if errno == DISK_FULL => {}
-        other => return Err(format!("a backup without room: {other:?}")),
-    }
-    if target.exists() {
-        return Err("what was made of it is there".to_owned());
+    let backup = bound.0.join("made/one");
+    let file = bound.0.join("files/rows");
+    let quadruple = "SELECT CONCAT(v, v, v, v) FROM large WHERE id >= 0 INTO OUTFILE";
+    for (sql, target) in [
+        (format!("BACKUP TO '{}'", backup.display()), &backup),
+        (format!("{quadruple} '{}'", file.display()), &file),
+    ] {
+        match client.execute(&sql) {
+            Err(Failure::Server { errno, .. }) if errno == DISK_FULL => {}
+            other => return Err(format!("{sql} without room: {other:?}")),
+        }
+        if target.exists() {
+            return Err(format!("what was made by {sql} is there"));
+        }
     }
     wait_until_written(&mut client)?;
     fs::remove_file(&filler).map_err(|error| error.to_string())?;

@@ -26,6 +26,7 @@ mod kept;
 mod long;
 mod many;
 mod nesting;
+mod persisted;
 mod pressure;
 #[allow(dead_code, reason = "shared with the slt runner")]
 #[path = "../../sql-tests/runner/server.rs"]
@@ -123,6 +124,9 @@ fn main() -> ExitCode {
     }));
     trials.push(Trial::test("unsafe_options_are_logged", || {
         unsafe_options::all().map_err(Failed::from)
+    }));
+    trials.push(Trial::test("what_is_persisted_is_there", || {
+        persisted::all().map_err(Failed::from)
     }));
     libtest_mimic::run(&arguments, trials).exit_code()
 }

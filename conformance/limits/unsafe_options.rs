@@ -46,8 +46,7 @@ pub(crate) fn all() -> Result<(), String> {
             return Err(format!("the password is in the log: {log}"));
         }
     }
-    permitted_for_good()?;
-    forbidden_for_good()
+    permitted_for_good()
 }
 
 /// What an option permits may be permitted by the data, too.
@@ -61,19 +60,6 @@ fn permitted_for_good() -> Result<(), String> {
     match told.as_slice() {
         [scans, _] if scans.starts_with("sql_big_selects is persisted: ") => Ok(()),
         _ => Err(format!("{told:?}, in {log}")),
-    }
-}
-
-/// What is kept wins over options: a start that does not ask for encrypted logins does not allow others.
-fn forbidden_for_good() -> Result<(), String> {
-    let scratch = tempfile::tempdir().map_err(|e| e.to_string())?;
-    let mut house = House::open(scratch.path(), &[])?;
-    house.run("SET PERSIST require_secure_transport = ON")?;
-    drop(house);
-    match House::open(scratch.path(), &["--require-secure-transport=false"]) {
-        Err(refused) if refused.contains("3159") => Ok(()),
-        Err(other) => Err(other),
-        Ok(_) => Err("a login without TLS was allowed".to_owned()),
     }
 }
 

@@ -39,7 +39,7 @@ RATIO_MAX = 2
 # Rows end at once when they were written at this time.
 PAST = "SET debug_ttl_clock = UNIX_TIMESTAMP() - 7200"
 # As many times the rows of other work: leaving a row out takes less than writing it.
-ENDED_TIMES = 4
+ENDED_TIMES = 5
 ROW = "id BIGINT PRIMARY KEY, k INT NOT NULL, c VARCHAR(120) NOT NULL"
 
 

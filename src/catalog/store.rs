@@ -160,6 +160,7 @@ pub struct Catalog {
     /// Counts all changes, additions too.
     stamp: AtomicU64,
     temporary: temporary::TemporaryTables,
+    owed: storage::Owed,
 }
 
 impl Catalog {
@@ -181,6 +182,7 @@ impl Catalog {
             version: AtomicU64::new(0),
             stamp: AtomicU64::new(0),
             temporary: temporary::TemporaryTables::default(),
+            owed: storage::Owed::default(),
         };
         catalog.watch(&catalog.current());
         if !catalog.current().has_database(DEFAULT_DATABASE) {
@@ -328,7 +330,7 @@ impl Catalog {
             within.tables.insert(name.to_owned(), Arc::new(table));
         }
         self.publish(writes, next).await?;
-        self.give_back(spaces(&old).collect()).await;
+        self.give_back(spaces(&old), Lasts::Always).await;
         Ok(())
     }
 
@@ -450,7 +452,7 @@ impl Catalog {
             .collect();
         let live = self.engine.spaces().live.into_iter();
         let orphans = live.filter(|space| !owned.contains(space));
-        self.give_back(orphans.collect()).await;
+        self.give_back(orphans, Lasts::Always).await;
     }
 }
 

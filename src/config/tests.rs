@@ -20,7 +20,7 @@ fn load_with(arguments: &[&str], variables: &[(&str, &str)]) -> Result<Request, 
         arguments: program.map(OsString::from).collect(),
         variable: &|name| {
             let found = variables.iter().find(|(key, _)| *key == name);
-            found.map(|(_, value)| (*value).to_owned())
+            found.map(|(_, value)| OsString::from(value))
         },
     })
 }
@@ -121,6 +121,19 @@ const OPEN: Stored = Stored {
     is_open: true,
     ..CLOSED
 };
+
+#[test]
+fn a_variable_that_is_no_text_is_named_and_not_passed_over() {
+    use std::os::unix::ffi::OsStringExt;
+    let sources = Sources {
+        arguments: vec!["meseta".into()],
+        variable: &|name| {
+            (name == "MESETA_ROOT_PASSWORD").then(|| OsString::from_vec(b"s3cret\xE9".to_vec()))
+        },
+    };
+    let told = load_from(&sources).unwrap_err();
+    assert_eq!(told, "MESETA_ROOT_PASSWORD: it is not UTF-8");
+}
 
 /// What is said of wrong arguments, which blanks part.
 fn told_in_one_line(arguments: &str, expected: &str) {

@@ -66,8 +66,12 @@ pub(super) async fn serve(
         }
         Err(gone) => gone,
     };
-    if let Gone::Refused(error) | Gone::NoMemory(error) = &gone {
-        shared.monitor().counts.note_error(error.code());
+    let told = match &gone {
+        Gone::Refused(error) => Some(error.code()),
+        other => other.last_words().map(|error| error.code()),
+    };
+    if let Some(code) = told {
+        shared.monitor().counts.note_error(code);
     }
     if matches!(gone, Gone::Refused(_) | Gone::Desync(_) | Gone::NoMemory(_)) {
         tracing::info!(id, %address, %gone, "connection ended");
@@ -156,7 +160,10 @@ impl Connection {
             ..client(&login, &entered, (&wire, &registration), address)
         };
         let cancel = Arc::clone(registration.cancel());
-        let session = Session::new(&context.shared, client, &cancel).map_err(Gone::Refused)?;
+        let session = match Session::new(&context.shared, client, &cancel) {
+            Ok(session) => session,
+            Err(error) => return Err(wire.refuse(error).await),
+        };
         let talk = Talk {
             wire,
             reports,

@@ -135,12 +135,11 @@ async fn receive_one(
         out.extend_from_slice(loading.path().as_bytes());
     });
     talk.wire.flush().await?;
-    let seconds = talk.context.shared.global_number("net_read_timeout");
     let mut incoming = Incoming {
         sequence: talk.wire.out.sequence(),
         wire: &mut talk.wire,
         reader,
-        patience: Duration::from_secs(seconds),
+        patience: talk.state.net_read_timeout,
         has_ended: false,
         gone: None,
     };

@@ -6,18 +6,21 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use super::load::FileSource;
 use crate::error::{Code, Error, Result};
 use crate::exec::rows::BoxFuture;
-use crate::kv::lsm;
+use crate::kv::{Engine, lsm};
 use crate::leisure;
 use crate::sql::context::Loaded;
 
 /// Bytes that are read or written at a time.
 pub(super) const CHUNK_BYTES: usize = 256 * 1024;
+
+/// What is written beside the data between two looks at the room there: little beside what the engine leaves.
+const STRIDE_BYTES: u64 = 1024 * 1024;
 
 /// Who may read a file that a statement makes: the server's user and group, as with MySQL.
 const FILE_MODE: u32 = 0o640;
@@ -140,9 +143,13 @@ impl Files {
         // Made only if nothing is there, not even a link that leads nowhere.
         let mut options = OpenOptions::new();
         options.write(true).create_new(true).mode(FILE_MODE);
+        let device = |path: &Path| path.metadata().ok().map(|found| found.dev());
+        let data_device = self.data_dir.as_deref().and_then(device);
         match options.open(&at) {
             Ok(file) => Ok(NewFile {
                 file: Some(file),
+                is_beside_data: data_device.is_some() && device(&parent) == data_device,
+                unseen_bytes: 0,
                 at,
                 path: path.to_owned(),
             }),
@@ -246,6 +253,10 @@ fn stopped() -> Error {
     Error::internal("the thread of a file was stopped")
 }
 
+fn size_of_bytes(bytes: &[u8]) -> u64 {
+    u64::try_from(bytes.len()).unwrap_or(u64::MAX)
+}
+
 /// A file that a statement has made.
 #[derive(Debug)]
 pub(super) struct NewFile {
@@ -253,14 +264,19 @@ pub(super) struct NewFile {
     file: Option<File>,
     at: PathBuf,
     path: String,
+    /// Whether it is on the disk of the data.
+    is_beside_data: bool,
+    /// Written since it was looked whether the disk has room.
+    unseen_bytes: u64,
 }
 
 impl NewFile {
-    /// Appends bytes.
+    /// Appends bytes, and leaves the engine the room that its own work needs.
     ///
     /// # Errors
-    /// 3 when they cannot be written.
-    pub(super) async fn append(&mut self, bytes: Vec<u8>) -> Result<()> {
+    /// 3 when they cannot be written, 1021 where the data need what is left of their disk.
+    pub(super) async fn append(&mut self, engine: &dyn Engine, bytes: Vec<u8>) -> Result<()> {
+        self.look(engine, size_of_bytes(&bytes))?;
         let Some(mut file) = self.file.take() else {
             return Err(Error::internal("a file is written that failed"));
         };
@@ -271,6 +287,20 @@ impl NewFile {
             let text = format!("Error writing file '{}' ({})", self.path, cause(&error));
             Error::new(Code::FileFailed, text)
         })?);
+        Ok(())
+    }
+
+    /// Before the first bytes, and then for each stride.
+    fn look(&mut self, engine: &dyn Engine, bytes: u64) -> Result<()> {
+        if !self.is_beside_data {
+            return Ok(());
+        }
+        let is_due = self.unseen_bytes == 0 || STRIDE_BYTES <= self.unseen_bytes + bytes;
+        if is_due {
+            engine.check_room(bytes.max(STRIDE_BYTES))?;
+            self.unseen_bytes = 0;
+        }
+        self.unseen_bytes += bytes;
         Ok(())
     }
 

@@ -144,7 +144,7 @@ impl Session {
         state.set_tls(client.tls.clone());
         state.set_compression(client.compression);
         let settings = Settings::of(&state, shared.allow_full_scan)?;
-        Ok(Session {
+        let mut session = Session {
             shared: Arc::clone(shared),
             track: client.session_track.then(Box::default),
             client,
@@ -165,7 +165,9 @@ impl Session {
             has_attributes: false,
             pending: Pending::default(),
             executed: None,
-        })
+        };
+        session.track_settings();
+        Ok(session)
     }
 
     /// Runs the first statement of `sql`; says where the next begins.
@@ -284,6 +286,7 @@ impl Session {
             status,
             json_as: self.settings.json_as,
             wait_timeout: self.settings.wait_timeout,
+            net_read_timeout: self.settings.net_read_timeout,
             net_write_timeout: self.settings.net_write_timeout,
             packet_bytes_max: self.settings.packet_bytes_max,
         }
@@ -292,8 +295,8 @@ impl Session {
     /// A statement begins. Those whose rows are still to come keep their own.
     fn forget_warnings(&mut self) {
         match Arc::get_mut(&mut self.warnings) {
-            Some(warnings) => warnings.clear(),
-            None => self.warnings = Arc::default(),
+            Some(warnings) => warnings.clear(self.settings.notes),
+            None => self.warnings = Arc::new(Warnings::new(self.settings.notes)),
         }
     }
 
@@ -343,9 +346,7 @@ impl Session {
     async fn end_temporary(&mut self) {
         self.drop_transaction();
         self.temporary.leave_all();
-        if let Err(error) = self.sweep_temporary().await {
-            tracing::warn!("dropping temporary tables failed: {error}");
-        }
+        self.sweep_temporary().await;
     }
 
     /// What a statement that begins now may look at.

@@ -3,11 +3,14 @@
 //! Values are written as clients get them as text. The file is there for others from its first byte; it is
 //! taken away when the statement fails.
 
+use std::sync::Arc;
+
 use super::files::{CHUNK_BYTES, NewFile};
 use super::{Done, Reply, Session};
 use crate::error::{Code, Error, Result};
 use crate::exec::rows::{PageEnd, RowSink, RowStream};
 use crate::exec::textfile::write::{Field, put_line};
+use crate::kv::Engine;
 use crate::protocol::row::RowEncoder;
 use crate::protocol::wire::{NULL_LENGTH, Reader};
 use crate::sql::ast::{FileFormat, IntoFile};
@@ -89,7 +92,8 @@ impl Session {
             format: into.format.as_ref(),
             rows_count: 0,
         };
-        if let Err(error) = drain(rows.as_mut(), &mut sink, &mut file).await {
+        let engine = Arc::clone(&self.shared.engine);
+        if let Err(error) = drain(rows.as_mut(), &mut sink, (&mut file, &*engine)).await {
             file.discard();
             return Err(error);
         }
@@ -111,11 +115,15 @@ fn is_number(column: &ResultColumn) -> bool {
     column.ty.is_numeric()
 }
 
-async fn drain(rows: &mut dyn RowStream, sink: &mut Written<'_>, file: &mut NewFile) -> Result<()> {
+async fn drain(
+    rows: &mut dyn RowStream,
+    sink: &mut Written<'_>,
+    (file, engine): (&mut NewFile, &dyn Engine),
+) -> Result<()> {
     loop {
         let end = rows.next_page(sink).await?;
         if end != PageEnd::More || sink.is_full() {
-            file.append(std::mem::take(&mut sink.out)).await?;
+            file.append(engine, std::mem::take(&mut sink.out)).await?;
         }
         if end != PageEnd::More {
             return Ok(());

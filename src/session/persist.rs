@@ -4,7 +4,8 @@
 use std::borrow::Cow;
 
 use super::Session;
-use super::set::aliases;
+use super::set::{aliases, name_kept};
+use super::settings;
 use super::variables::{self, Globals, Reach};
 use crate::catalog::store::SYSTEM_SPACE;
 use crate::codec::keyspace::SystemKey;
@@ -46,7 +47,11 @@ pub(super) fn records<'a>(
             None => None,
         };
         let value = variable.checked(value)?;
-        writes.put(SYSTEM_SPACE, key(variable.name), encode(&value));
+        // Under one of its names: two records of one variable would be two values.
+        for alias in aliases(variable.name) {
+            writes.delete(SYSTEM_SPACE, key(alias));
+        }
+        writes.put(SYSTEM_SPACE, key(name_kept(variable.name)), encode(&value));
     }
     Ok(writes)
 }
@@ -69,7 +74,8 @@ impl Session {
     /// 3615 when there is none to forget; those of the engine.
     pub(super) async fn reset_persist(&mut self, reset: &ResetPersist) -> Result<()> {
         let stored = stored(self.shared.engine.as_ref()).await?;
-        let is_meant = |name: &str| reset.name.as_deref().is_none_or(|only| only == name);
+        let only = reset.name.as_deref().map(name_kept);
+        let is_meant = |name: &str| only.is_none_or(|only| only == name_kept(name));
         let mut writes = WriteSet::blind();
         for (name, _) in stored.iter().filter(|(name, _)| is_meant(name)) {
             writes.delete(SYSTEM_SPACE, key(name));
@@ -97,12 +103,28 @@ impl Session {
 /// # Errors
 /// Those of the engine; 1712 for a record that cannot be read.
 pub(super) async fn restore(engine: &dyn Engine, globals: &Globals) -> Result<()> {
-    for (name, value) in stored(engine).await? {
-        for alias in aliases(&name) {
-            if let Err(error) = globals.set(alias, Some(value.clone())) {
-                tracing::warn!("the persisted value of {alias} is not used: {error}");
-            }
+    let stored = stored(engine).await?;
+    let has = |name: &str| stored.iter().any(|(other, _)| other == name);
+    for (name, value) in &stored {
+        // Older servers kept a variable under each of its names.
+        if name_kept(name) != name && has(name_kept(name)) {
+            continue;
         }
+        if let Err(error) = give(globals, name, value) {
+            tracing::warn!("the persisted value of {name} is not used: {error}");
+        }
+    }
+    Ok(())
+}
+
+/// Gives a variable a value under all its names, if this server and this machine know it.
+fn give(globals: &Globals, name: &str, value: &Value<'static>) -> Result<()> {
+    if name == "time_zone" {
+        // Nobody could log in.
+        settings::check_time_zone(value)?;
+    }
+    for alias in aliases(name) {
+        globals.set(alias, Some(value.clone()))?;
     }
     Ok(())
 }
@@ -177,6 +199,35 @@ fn decode(bytes: &[u8]) -> Option<Value<'static>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kv::memory::Memory;
+
+    /// What was kept on another machine, or by another server.
+    #[tokio::test]
+    async fn what_is_not_known_here_is_left_out_and_the_first_name_wins() {
+        let engine = Memory::default();
+        let mut writes = WriteSet::blind();
+        for (name, value) in [
+            ("time_zone", "No/Where"),
+            ("no_such_variable", "1"),
+            ("transaction_isolation", "READ-UNCOMMITTED"),
+            ("tx_isolation", "READ-COMMITTED"),
+            ("tx_read_only", "1"),
+        ] {
+            writes.put(SYSTEM_SPACE, key(name), encode(&Value::text(value)));
+        }
+        engine.create_space(SYSTEM_SPACE).await.unwrap();
+        engine.commit(writes).await.unwrap();
+        let globals = Globals::default();
+        restore(&engine, &globals).await.unwrap();
+        for (name, expected) in [
+            ("time_zone", "SYSTEM"),
+            ("transaction_isolation", "READ-UNCOMMITTED"),
+            ("tx_isolation", "READ-UNCOMMITTED"),
+            ("transaction_read_only", "1"),
+        ] {
+            assert_eq!(globals.get(name).unwrap().to_text(), expected, "{name}");
+        }
+    }
 
     #[test]
     fn values_come_back_and_others_are_damage() {

@@ -17,7 +17,7 @@ use crate::error::{Code, Error, Result};
 use crate::exec::transaction::definition_changed;
 use crate::sql::ast::{Execute, Prepare, PrepareSource, Statement};
 use crate::sql::bind;
-use crate::sql::context::{Mode, SessionFacts, Warnings};
+use crate::sql::context::{Mode, SessionFacts};
 use crate::sql::parse::{self, Digest, DigestKey, Parsed};
 use crate::types::{ResultColumn, Value};
 
@@ -73,7 +73,7 @@ impl Session {
     /// # Errors
     /// What the client is told.
     pub fn prepare(&mut self, sql: &[u8]) -> Result<Prepared> {
-        self.warnings = Arc::new(Warnings::default());
+        self.forget_warnings();
         let watch = Watch::start(&self.cancel);
         let prepared = self.prepare_text(sql);
         let statement = self.ended_preparing(watch, prepared)?;

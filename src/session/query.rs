@@ -28,6 +28,9 @@ impl Session {
     ) -> Result<Ran> {
         self.check_seen(program.tables())?;
         let held = wide::hold(program.columns_count())?;
+        // Rows are found and locked within it, too.
+        self.limit_time();
+        self.heed(program.hints());
         let locked = match program.select() {
             Some(select) if select.for_update => self.lock_selected(program, &parameters).await?,
             Some(_) | None => None,
@@ -72,9 +75,7 @@ impl Session {
         if let Some(row) = self.point_row(program, asked, &parameters).await? {
             return Ok(Box::new(row));
         }
-        self.limit_time();
         let mut env = self.select_env(parameters, program.tables());
-        self.heed(program.hints());
         let limits = self.limit_rows(asked, &mut env)?;
         let opened = match locked {
             Some(keys) => query::open_found(program, env, keys),
@@ -109,8 +110,6 @@ impl Session {
         let Some(key) = select.point_key(&ctx)? else {
             return Ok(None);
         };
-        self.limit_time();
-        self.heed(program.hints());
         let view = self.current_transaction().map(Transaction::view);
         let source = view.map_or_else(|| Source::Newest(&*self.shared.engine), Source::View);
         let row = PointRow::read(select, (ctx, &self.cancel), (source, key)).await?;

@@ -79,6 +79,8 @@ pub struct WireState {
     pub wait_timeout: Duration,
     /// How long the client may take to accept a page.
     pub net_write_timeout: Duration,
+    /// `net_read_timeout`: how long the next part of a file that a client sends may take.
+    pub net_read_timeout: Duration,
     /// The most bytes of one packet from the client.
     pub packet_bytes_max: usize,
 }

@@ -16,7 +16,7 @@ use crate::plan::Policy;
 use crate::sql::ast::{AlterAction, AlterTable, Show, Statement, TableName};
 use crate::sql::bind;
 use crate::sql::bound::Hints;
-use crate::sql::context::{Parameters, WarningLevel, Warnings};
+use crate::sql::context::{Parameters, WarningLevel};
 use crate::types::Value;
 
 /// How often an autocommit statement is bound when definitions change while it runs. Each time is a
@@ -43,7 +43,7 @@ impl Session {
         parameters: Vec<Value<'static>>,
     ) -> Result<Reply> {
         if !keeps_warnings(statement) {
-            self.warnings = Arc::new(Warnings::default());
+            self.forget_warnings();
         }
         self.begin_statement();
         // Of several statements in one text each has a time of its own.

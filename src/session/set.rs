@@ -125,9 +125,9 @@ impl Session {
                     SetScope::Global => out.push(Assignment::Global(name, value)),
                     SetScope::Persist => {
                         out.push(Assignment::Global(name.clone(), value.clone()));
-                        out.push(Assignment::Kept(name, value));
+                        keep_value(name, value, out);
                     }
-                    SetScope::PersistOnly => out.push(Assignment::Kept(name, value)),
+                    SetScope::PersistOnly => keep_value(name, value, out),
                 }
             }
             SetItem::UserVariable { name, value } => {
@@ -229,24 +229,24 @@ impl Session {
             // It is written already.
             Assignment::Kept(..) => Ok(()),
             Assignment::Global(name, value) => {
+                for name in aliases(&name) {
+                    self.shared.globals.set(name, value.clone())?;
+                }
                 if gives_up_big_selects(&name, value.as_ref()) {
                     let off = Some(Value::Int(0));
                     self.shared.globals.set("sql_big_selects", off)?;
                 }
-                for name in aliases(&name) {
-                    self.shared.globals.set(name, value.clone())?;
-                }
                 Ok(())
             }
             Assignment::Session(name, value) => {
+                for name in aliases(&name) {
+                    self.state.set_variable(name, value.clone())?;
+                    self.track_variable(name);
+                }
                 if gives_up_big_selects(&name, value.as_ref()) {
                     let off = Some(Value::Int(0));
                     self.state.set_variable("sql_big_selects", off)?;
                     self.track_variable("sql_big_selects");
-                }
-                for name in aliases(&name) {
-                    self.state.set_variable(name, value.clone())?;
-                    self.track_variable(name);
                 }
                 Ok(())
             }
@@ -273,10 +273,15 @@ impl Session {
                 (is_moved, name) = (true, checked()?.to_text().into_owned());
             }
         }
+        let slow = &self.shared.monitor.slow;
         if !(is_moved || is_switched && is_on) {
+            if is_switched {
+                // Who turns it off may take the file away: what comes meanwhile opens it once more, and turning it on
+                // opens another.
+                let _ = slow.reopen().await;
+            }
             return Ok(());
         }
-        let slow = &self.shared.monitor.slow;
         let opened = tokio::select! {
             opened = slow.open(&name, self.shared.slow_log_server()) => opened,
             error = self.cancel.stopped() => return Err(error),
@@ -366,6 +371,20 @@ impl Session {
 /// (MySQL manual, "Server System Variables"). `mysql --safe-updates` sets it.
 fn gives_up_big_selects(name: &str, value: Option<&Value<'_>>) -> bool {
     name == "max_join_size" && value.is_some()
+}
+
+/// What is kept gives up at the next start what it gives up now.
+fn keep_value(name: String, value: Option<Value<'static>>, out: &mut Vec<Assignment>) {
+    if gives_up_big_selects(&name, value.as_ref()) {
+        let off = Some(Value::Int(0));
+        out.push(Assignment::Kept("sql_big_selects".to_owned(), off));
+    }
+    out.push(Assignment::Kept(name, value));
+}
+
+/// The name of a variable that is kept under: the first of [`aliases`].
+pub(super) fn name_kept(name: &str) -> &str {
+    aliases(name).first().copied().unwrap_or(name)
 }
 
 /// A variable under all its names.

@@ -7,7 +7,7 @@ use super::state::State;
 use crate::error::{Code, Error, Result};
 use crate::plan::{CLOCK_SKEW_MS_MAX, FullScans, Policy};
 use crate::protocol::column::JsonAs;
-use crate::sql::context::{Mode, SessionFacts};
+use crate::sql::context::{Mode, Notes, SessionFacts};
 use crate::sql::expr::VariableScope;
 use crate::types::Value;
 use crate::types::temporal::{Timestamp, Zone};
@@ -35,6 +35,8 @@ pub struct Settings {
     pub lock_timeout: Duration,
     /// `wait_timeout`.
     pub wait_timeout: Duration,
+    /// `net_read_timeout`.
+    pub net_read_timeout: Duration,
     /// `net_write_timeout`.
     pub net_write_timeout: Duration,
     /// `max_allowed_packet`.
@@ -49,6 +51,8 @@ pub struct Settings {
     pub slow_rows_min: u64,
     /// `json_as_text`: how JSON columns are described.
     pub json_as: JsonAs,
+    /// `sql_notes`.
+    pub notes: Notes,
 }
 
 impl Settings {
@@ -83,6 +87,7 @@ impl Settings {
             },
             lock_timeout: Duration::from_secs(read.number("innodb_lock_wait_timeout")?),
             wait_timeout: Duration::from_secs(read.number("wait_timeout")?),
+            net_read_timeout: Duration::from_secs(read.number("net_read_timeout")?),
             net_write_timeout: Duration::from_secs(read.number("net_write_timeout")?),
             packet_bytes_max: read.size("max_allowed_packet")?,
             read_only: read.switch("transaction_read_only")?,
@@ -93,6 +98,11 @@ impl Settings {
                 JsonAs::LongText
             } else {
                 JsonAs::Json
+            },
+            notes: if read.switch("sql_notes")? {
+                Notes::Kept
+            } else {
+                Notes::Dropped
             },
         })
     }

@@ -196,9 +196,12 @@ impl State {
     pub fn variables(&self, scope: VariableScope) -> Vec<(&'static str, Value<'static>)> {
         let kept = self.kept.lock();
         let mut all = kept.locals.all(scope);
-        let ids = all.iter_mut().filter(|(name, _)| is_last_insert_id(name));
-        for (_, value) in ids {
-            *value = Value::UInt(kept.last_insert_id);
+        if scope != VariableScope::Global {
+            for (name, value) in &mut all {
+                if let Some(computed) = kept.computed(name) {
+                    *value = computed;
+                }
+            }
         }
         all
     }
@@ -317,6 +320,22 @@ impl Kept {
     }
 }
 
+impl Kept {
+    /// The value of a variable of the session that is not kept as one.
+    fn computed(&self, name: &str) -> Option<Value<'static>> {
+        match name {
+            "warning_count" => Some(Value::Int(i64::from(self.warnings_count))),
+            "error_count" => Some(Value::Int(i64::from(self.errors_count))),
+            "timestamp" => {
+                let set = self.locals.get(VariableScope::Session, name).ok()?;
+                moment(&set).is_none().then(|| seconds(super::now()))
+            }
+            id if is_last_insert_id(id) => Some(Value::UInt(self.last_insert_id)),
+            _ => None,
+        }
+    }
+}
+
 /// Whether a variable is what `LAST_INSERT_ID()` gives.
 fn is_last_insert_id(name: &str) -> bool {
     matches!(name, "last_insert_id" | "identity")
@@ -350,16 +369,11 @@ impl SessionFacts for State {
     fn system_variable(&self, scope: VariableScope, name: &str) -> Result<Value<'static>> {
         let kept = self.kept.lock();
         match name {
-            "warning_count" => Ok(Value::Int(i64::from(kept.warnings_count))),
-            "error_count" => Ok(Value::Int(i64::from(kept.errors_count))),
-            "timestamp" => {
-                let set = kept.locals.get(scope, name)?;
-                Ok(moment(&set).map_or_else(|| seconds(super::now()), |_| set))
-            }
-            id if is_last_insert_id(id) && scope != VariableScope::Global => {
-                Ok(Value::UInt(kept.last_insert_id))
-            }
-            other => kept.locals.get(scope, other),
+            other if scope == VariableScope::Global => kept.locals.get(scope, other),
+            other => match kept.computed(other) {
+                Some(value) => Ok(value),
+                None => kept.locals.get(scope, other),
+            },
         }
     }
 

@@ -137,7 +137,7 @@ impl Session {
             return Ok(false);
         };
         self.temporary.add(table);
-        self.sweep_temporary().await?;
+        self.sweep_temporary().await;
         Ok(true)
     }
 
@@ -154,7 +154,7 @@ impl Session {
             return Ok(None);
         };
         let name = self.show_unnamed(table);
-        self.sweep_temporary().await?;
+        self.sweep_temporary().await;
         Ok(Some(name))
     }
 
@@ -185,7 +185,8 @@ impl Session {
             Some(table) if is_filled => self.temporary.add(table),
             other => self.temporary.dropped.extend(other),
         }
-        self.sweep_temporary().await
+        self.sweep_temporary().await;
+        Ok(())
     }
 
     /// Makes the storage of a table.
@@ -259,7 +260,8 @@ impl Session {
         for (database, name) in names {
             self.temporary.remove(database, name);
         }
-        self.sweep_temporary().await
+        self.sweep_temporary().await;
+        Ok(())
     }
 
     /// Empties a temporary table, by giving it new storage.
@@ -271,17 +273,17 @@ impl Session {
         self.keep_ids(&new);
         self.temporary.remove(&table.database, &table.name);
         self.temporary.add(new);
-        self.sweep_temporary().await
+        self.sweep_temporary().await;
+        Ok(())
     }
 
     /// Gives back the storage of temporary tables that are used no more.
-    pub(super) async fn sweep_temporary(&mut self) -> Result<()> {
+    pub(super) async fn sweep_temporary(&mut self) {
         if self.transaction.is_none() {
             self.temporary.leave_dropped();
         }
-        let swept = self.shared.catalog.sweep_temporary().await?;
+        let swept = self.shared.catalog.sweep_temporary().await;
         self.shared.ids.counters.forget(&swept);
-        Ok(())
     }
 
     /// # Errors

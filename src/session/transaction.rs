@@ -155,7 +155,7 @@ impl Session {
     pub(super) async fn commit(&mut self, end: &EndTransaction) -> Result<()> {
         let ended = self.next;
         self.commit_open().await?;
-        self.sweep_temporary().await?;
+        self.sweep_temporary().await;
         self.chain(end, ended);
         Ok(())
     }

@@ -175,15 +175,37 @@ pub enum WarningLevel {
 /// Warnings one statement keeps; past it they are only counted. MySQL's `max_error_count`.
 pub const WARNINGS_MAX: usize = 1024;
 
+/// Whether notes are warnings: `sql_notes`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Notes {
+    /// They are.
+    #[default]
+    Kept,
+    /// They are neither kept nor counted.
+    Dropped,
+}
+
 /// The warnings of the running statement.
 #[derive(Debug, Default)]
 pub struct Warnings {
     kept: Mutex<(Vec<Warning>, u64)>,
+    notes: Notes,
 }
 
 impl Warnings {
+    /// None yet.
+    pub fn new(notes: Notes) -> Warnings {
+        Warnings {
+            notes,
+            ..Warnings::default()
+        }
+    }
+
     /// Adds a warning; the text is made only if it will be kept.
     pub fn add(&self, level: WarningLevel, code: Code, message: impl FnOnce() -> String) {
+        if level == WarningLevel::Note && self.notes == Notes::Dropped {
+            return;
+        }
         let mut kept = self.kept.lock();
         kept.1 += 1;
         if kept.0.len() < WARNINGS_MAX {
@@ -206,10 +228,11 @@ impl Warnings {
     }
 
     /// Forgets all.
-    pub fn clear(&mut self) {
+    pub fn clear(&mut self, notes: Notes) {
         let (kept, count) = self.kept.get_mut();
         kept.clear();
         *count = 0;
+        self.notes = notes;
     }
 
     /// Takes the kept ones out.

@@ -79,7 +79,7 @@ impl Catalog {
     pub async fn abandon(&self, table: &Table) {
         let _one_at_a_time = self.ddl.lock().await;
         self.temporary.dismiss(table.id);
-        self.give_back(spaces(table).collect()).await;
+        self.give_back(spaces(table), Lasts::Always).await;
     }
 
     /// # Errors

@@ -78,7 +78,7 @@ impl Catalog {
         let is_lost = |index: &&Index| table.indexes.iter().all(|kept| kept.id != index.id);
         let lost = old.indexes.iter().filter(is_lost);
         let lost = lost.map(|index| Space(index.id.0));
-        self.give_back(lost.collect()).await;
+        self.give_back(lost, Lasts::Always).await;
         Ok(table)
     }
 

@@ -119,7 +119,7 @@ impl Catalog {
         let table = Arc::new(table);
         next.put(&table);
         self.publish(writes, next).await?;
-        self.give_back(spaces(&old).collect()).await;
+        self.give_back(spaces(&old), Lasts::Always).await;
         Ok(table)
     }
 
@@ -137,7 +137,7 @@ impl Catalog {
         let taken = table.shadow.take();
         self.replace(table, None).await?;
         let taken_spaces = taken.iter().flat_map(|taken| spaces(taken));
-        self.give_back(taken_spaces.collect()).await;
+        self.give_back(taken_spaces, Lasts::Always).await;
         Ok(())
     }
 }

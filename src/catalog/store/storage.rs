@@ -1,9 +1,16 @@
 //! The storage of tables and indexes: a space each, whose ids are theirs.
 
+use std::collections::VecDeque;
+
+use parking_lot::Mutex;
+
 use super::Catalog;
 use crate::catalog::schema::{IndexId, IndexState, Table, TableId};
 use crate::error::Result;
-use crate::kv::Space;
+use crate::kv::{Error, Space};
+
+/// Spaces that wait to be given back; of more, the others are at the next start.
+const OWED_MAX: usize = 100_000;
 
 /// How long storage is needed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,6 +21,10 @@ pub(super) enum Lasts {
     WhileOpen,
 }
 
+/// Spaces that no definition has any more, and that the engine did not take back: its disk was full, say.
+#[derive(Default)]
+pub(super) struct Owed(Mutex<VecDeque<(Space, Lasts)>>);
+
 impl Catalog {
     pub(super) async fn new_space(&self, lasts: Lasts) -> Result<Space> {
         let space = self.engine.spaces().next;
@@ -22,14 +33,6 @@ impl Catalog {
             Lasts::WhileOpen => self.engine.create_passing_space(space).await?,
         }
         Ok(space)
-    }
-
-    pub(super) async fn drop_space(&self, space: Space, lasts: Lasts) -> Result<()> {
-        match lasts {
-            Lasts::Always => self.engine.drop_space(space).await?,
-            Lasts::WhileOpen => self.engine.drop_passing_space(space).await?,
-        }
-        Ok(())
     }
 
     /// New storage for a table and its indexes.
@@ -48,21 +51,51 @@ impl Catalog {
         Ok(())
     }
 
-    /// Gives back the storage of a temporary table that nobody uses any more.
-    pub(super) async fn drop_temporary_storage(&self, table: &Table) -> Result<()> {
-        for space in spaces(table) {
-            self.drop_space(space, Lasts::WhileOpen).await?;
-        }
-        Ok(())
+    /// Gives back storage that no published definition has any more. The change has taken place by then,
+    /// so that nothing fails here: what cannot be given back now is tried again, and dropped at the next start.
+    pub(super) async fn give_back(&self, spaces: impl IntoIterator<Item = Space>, lasts: Lasts) {
+        self.owe(spaces.into_iter().map(|space| (space, lasts)));
+        self.pay().await;
     }
 
-    /// Gives back storage that no published definition has any more. The change has taken place by then,
-    /// so that nothing fails here: what cannot be given back now is dropped at the next start.
-    pub(super) async fn give_back(&self, spaces: Vec<Space>) {
-        for space in spaces {
-            if let Err(cause) = self.engine.drop_space(space).await {
-                tracing::warn!(%space, %cause, "storage is not given back before the next start");
+    /// Tries once more to give back what is owed.
+    pub async fn give_back_owed(&self) {
+        let _one_at_a_time = self.ddl.lock().await;
+        self.pay().await;
+    }
+
+    fn owe(&self, spaces: impl Iterator<Item = (Space, Lasts)>) {
+        let mut owed = self.owed.0.lock();
+        for (space, lasts) in spaces {
+            if OWED_MAX <= owed.len() {
+                tracing::warn!(%space, "storage is not given back before the next start");
+            } else {
+                owed.push_back((space, lasts));
             }
+        }
+    }
+
+    /// Gives back what is owed until that fails: each try may wait for the disk.
+    async fn pay(&self) {
+        loop {
+            let next = self.owed.0.lock().front().copied();
+            let Some((space, lasts)) = next else {
+                return;
+            };
+            let dropped = match lasts {
+                Lasts::Always => self.engine.drop_space(space).await,
+                Lasts::WhileOpen => self.engine.drop_passing_space(space).await,
+            };
+            match dropped {
+                // Who fails may have done it.
+                Ok(()) | Err(Error::NoSuchSpace(_)) => {}
+                Err(cause) => {
+                    tracing::warn!(%space, %cause, "storage is not given back now, and will be tried again");
+                    return;
+                }
+            }
+            let mut owed = self.owed.0.lock();
+            owed.retain(|(other, _)| *other != space);
         }
     }
 }

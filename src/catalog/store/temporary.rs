@@ -10,7 +10,7 @@ use std::sync::Arc;
 use parking_lot::{Mutex, RwLock};
 
 use super::Catalog;
-use super::storage::{Lasts, compressed_spaces, ending_spaces};
+use super::storage::{Lasts, compressed_spaces, ending_spaces, spaces};
 use crate::catalog::schema::{IndexId, Table, TableId};
 use crate::catalog::{size, wide};
 use crate::error::Result;
@@ -108,21 +108,17 @@ impl Catalog {
         if is_watched(&new) || is_watched(old) {
             self.watch(&self.current());
         }
-        self.drop_lost_indexes((old, &new)).await?;
+        self.drop_lost_indexes((old, &new)).await;
         Ok(new)
     }
 
     /// Gives back the storage of the indexes that the first definition has and the second has not.
-    ///
-    /// # Errors
-    /// Those of the engine.
-    pub async fn drop_lost_indexes(&self, (from, to): (&Table, &Table)) -> Result<()> {
-        for index in &from.indexes {
-            if index.id != IndexId::NEW && to.indexes.iter().all(|kept| kept.id != index.id) {
-                self.drop_space(Space(index.id.0), Lasts::WhileOpen).await?;
-            }
-        }
-        Ok(())
+    pub async fn drop_lost_indexes(&self, (from, to): (&Table, &Table)) {
+        let is_kept = |id| to.indexes.iter().any(|kept| kept.id == id);
+        let lost = from.indexes.iter().map(|index| index.id);
+        let lost = lost.filter(|id| *id != IndexId::NEW && !is_kept(*id));
+        self.give_back(lost.map(|id| Space(id.0)), Lasts::WhileOpen)
+            .await;
     }
 
     /// Whether a definition is that of a temporary table.
@@ -137,21 +133,18 @@ impl Catalog {
     }
 
     /// Gives back the storage of the temporary tables that were left; which they were.
-    ///
-    /// # Errors
-    /// Those of the engine; the storage is then given back at the next start.
-    pub async fn sweep_temporary(&self) -> Result<Vec<TableId>> {
+    pub async fn sweep_temporary(&self) -> Vec<TableId> {
         let left = std::mem::take(&mut *self.temporary.left.lock());
         if left.is_empty() {
-            return Ok(Vec::new());
+            return Vec::new();
         }
         let _one_at_a_time = self.ddl.lock().await;
         let mut swept = Vec::new();
         for table in left {
             self.temporary.dismiss(table.id);
-            self.drop_temporary_storage(&table).await?;
+            self.give_back(spaces(&table), Lasts::WhileOpen).await;
             swept.push(table.id);
         }
-        Ok(swept)
+        swept
     }
 }

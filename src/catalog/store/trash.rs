@@ -96,7 +96,7 @@ impl Catalog {
         }
         self.publish(writes, next).await?;
         let gone_spaces = gone.iter().flat_map(|table| spaces(table));
-        self.give_back(gone_spaces.collect()).await;
+        self.give_back(gone_spaces, Lasts::Always).await;
         Ok(())
     }
 
@@ -132,7 +132,7 @@ impl Catalog {
         next.trash.remove(&table.id);
         next.put(&table);
         self.publish_addition(writes, next).await?;
-        self.give_back(lost).await;
+        self.give_back(lost, Lasts::Always).await;
         Ok(table)
     }
 
@@ -163,7 +163,7 @@ impl Catalog {
         });
         self.publish_addition(writes, next).await?;
         let gone_spaces = gone.iter().flat_map(|table| spaces(table));
-        self.give_back(gone_spaces.collect()).await;
+        self.give_back(gone_spaces, Lasts::Always).await;
         Ok(gone.len())
     }
 }

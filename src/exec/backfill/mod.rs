@@ -384,7 +384,11 @@ impl Backfill {
         }
         let active = (target.index, IndexState::Active);
         self.catalog.set_index_state(active).await?;
-        self.forget(target.index).await
+        if let Err(error) = self.forget(target.index).await {
+            // The index is whole. The next start finds that, too.
+            tracing::warn!(index = %job.name, %error, "the record of an index build stays");
+        }
+        Ok(())
     }
 
     /// Puts a filled shadow in the place of its table.
@@ -399,10 +403,11 @@ impl Backfill {
         self.catalog.finish_rekey(shadow).await.map(drop)
     }
 
-    /// After a failed build: takes the index away, unless the storage failed or the server stops. A full disk is no
-    /// failure of the storage: what makes room is done.
+    /// After a failed build: takes the index away, unless the storage takes no more writes or the server stops: then
+    /// the next start goes on with it. A full disk is no such failure, nor is a read that failed.
     async fn failed(&self, job: &Job, error: Error) -> Error {
-        if job.cancel.reason() == Some(Stop::ShuttingDown) || is_of_storage(&error) {
+        let is_ending = job.cancel.reason() == Some(Stop::ShuttingDown);
+        if is_ending || self.engine.read_only().is_some() || is_in_doubt(&error) {
             tracing::warn!(index = %job.name, %error, "index build stopped; it goes on after a restart");
             return error;
         }
@@ -463,10 +468,10 @@ fn in_line(turn: Arc<tokio::sync::Mutex<()>>) -> Turn {
     }
 }
 
-/// Whether an error says nothing about the index.
-fn is_of_storage(error: &Error) -> bool {
+/// Whether an error says nothing about the index, and nobody knows what was written.
+fn is_in_doubt(error: &Error) -> bool {
     matches!(
         error.code(),
-        Code::StorageFailure | Code::EngineReadOnly | Code::ShuttingDown | Code::ErrorDuringCommit
+        Code::EngineReadOnly | Code::ShuttingDown | Code::ErrorDuringCommit
     )
 }

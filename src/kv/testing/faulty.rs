@@ -75,6 +75,7 @@ pub struct Faulty {
     engine: Arc<dyn Engine>,
     dice: Arc<Dice>,
     is_full: AtomicBool,
+    keeps_spaces: AtomicBool,
 }
 
 /// The space of definitions, which are written to a full disk, too.
@@ -83,6 +84,7 @@ const DEFINITIONS: Space = Space(0);
 struct Dice {
     faults: Faults,
     calls: AtomicU64,
+    breaks_scans: AtomicBool,
 }
 
 impl Dice {
@@ -98,6 +100,13 @@ impl Dice {
             (call, Some(_)) => Err(Error::Injected { call }),
         }
     }
+
+    fn refuse_scan(&self) -> Result<()> {
+        if self.breaks_scans.load(Ordering::Relaxed) {
+            return Err(Error::Injected { call: 0 });
+        }
+        self.refuse()
+    }
 }
 
 impl Faulty {
@@ -106,12 +115,24 @@ impl Faulty {
         let dice = Dice {
             faults,
             calls: AtomicU64::new(0),
+            breaks_scans: AtomicBool::new(false),
         };
         Faulty {
             engine,
             dice: Arc::new(dice),
             is_full: AtomicBool::new(false),
+            keeps_spaces: AtomicBool::new(false),
         }
+    }
+
+    /// From now on no page of a scan is read, or each is.
+    pub fn break_scans(&self, breaks: bool) {
+        self.dice.breaks_scans.store(breaks, Ordering::Relaxed);
+    }
+
+    /// From now on no space is dropped, or each is that is asked for.
+    pub fn keep_spaces(&self, keeps: bool) {
+        self.keeps_spaces.store(keeps, Ordering::Relaxed);
     }
 
     /// From now on the disk is full, or has room again: nothing is put but definitions, and no file is rewritten.
@@ -212,6 +233,9 @@ impl Engine for Faulty {
 
     fn drop_space(&self, space: Space) -> Answer<'_, Result<()>> {
         match self.dice.refuse() {
+            Ok(()) if self.keeps_spaces.load(Ordering::Relaxed) => {
+                Answer::Now(Err(Error::Injected { call: 0 }))
+            }
             Ok(()) => self.engine.drop_space(space),
             Err(injected) => Answer::Now(Err(injected)),
         }
@@ -278,7 +302,7 @@ impl Snapshot for FaultySnapshot {
     }
 
     fn scan<'a>(&'a self, scan: &'a Scan, page: &'a mut Page) -> Answer<'a, Result<()>> {
-        match self.dice.refuse() {
+        match self.dice.refuse_scan() {
             Ok(()) => self.snapshot.scan(scan, page),
             Err(injected) => Answer::Now(Err(injected)),
         }

@@ -14,7 +14,7 @@ use crate::sql::context::EvalContext;
 use crate::sql::eval;
 use crate::sql::expr::{CompareOp, Expr, ExprKind, NoRow};
 use crate::types::value::number::parse_f64;
-use crate::types::{ColumnType, Value};
+use crate::types::{ColumnType, Decimal, Value};
 
 /// Members of NOT IN that become gaps between spans. More of them bound nothing worth reading.
 const NOT_IN_MAX: usize = 100;
@@ -277,16 +277,20 @@ impl Scope<'_> {
         })
     }
 
-    /// Unlike `=`, BETWEEN reads texts beside a numeric column as doubles.
+    /// BETWEEN reads texts beside a numeric column as doubles, but where all numbers are integers.
     fn between_numbers<'e>(
         self,
         (expr, low, high): (&'e Expr, &'e Expr, &'e Expr),
         negated: bool,
         condition: &'e Expr,
     ) -> Alternatives<'e> {
-        let (ExprKind::Column(idx), Some(low), Some(high)) =
-            (&expr.kind, as_number(low), as_number(high))
-        else {
+        let ExprKind::Column(idx) = &expr.kind else {
+            return Alternatives::unknown(condition, &Obstacle::ComparesAsNumbers);
+        };
+        let column = self.columns.get(*idx);
+        let is_integer = column.is_some_and(|column| values::int_range(&column.ty).is_some());
+        let is_exact = is_integer && may_be_exact(low) && may_be_exact(high);
+        let (Some(low), Some(high)) = (as_number(low, is_exact), as_number(high, is_exact)) else {
             return Alternatives::unknown(condition, &Obstacle::ComparesAsNumbers);
         };
         let bound = |op, value: &Value<'static>| self.compare_column(op, (*idx, value), condition);
@@ -340,10 +344,18 @@ fn mixes_text_and_numbers(low: &Expr, high: &Expr) -> bool {
     (is_text(low) && is_number(high)) || (is_number(low) && is_text(high))
 }
 
-/// A literal, read as a double when it is a text that is a number.
-fn as_number(expr: &Expr) -> Option<Value<'static>> {
+/// Whether texts beside it may be exact: it is no number but an integer.
+fn may_be_exact(expr: &Expr) -> bool {
+    matches!(&expr.kind, ExprKind::Literal(value) if matches!(value, Value::Int(_) | Value::UInt(_)) || !value.is_number())
+}
+
+/// A literal, read as a number when it is a text that is one: digits exactly, if they may be, others as a double.
+fn as_number(expr: &Expr, is_exact: bool) -> Option<Value<'static>> {
     match &expr.kind {
         ExprKind::Literal(Value::Text(text)) => {
+            if let Some(exact) = Decimal::parse_plain(text).filter(|_| is_exact) {
+                return Some(Value::Decimal(exact));
+            }
             let parsed = parse_f64(text.as_bytes());
             (!parsed.is_truncated).then_some(Value::Double(parsed.value))
         }

@@ -539,4 +539,8 @@ async fn a_client_that_is_idle_for_too_long_is_told() {
     idle.sequence = 0;
     assert_eq!(idle.packets(2).await, ["ERR 4031", "closed"]);
     assert!(Duration::from_millis(900) < begun.elapsed());
+    let told = || server.shared.monitor().counts.errors();
+    while told().iter().all(|(code, _)| code.errno() != 4031) {
+        tokio::task::yield_now().await;
+    }
 }

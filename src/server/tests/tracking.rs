@@ -167,6 +167,26 @@ async fn transactions() {
     server.stop().await;
 }
 
+/// What the server's variable says holds for who comes later.
+#[tokio::test]
+async fn transactions_of_sessions_that_begin_with_it() {
+    let server = Running::start("secret", 10).await;
+    let mut before = Client::root(server.address, WITH_TRACK_AND_END).await;
+    before
+        .told("SET GLOBAL session_track_transaction_info = 'STATE'")
+        .await;
+    let mut after = Client::login(server.address, Plugin::CachingSha2, WITH_TRACK_AND_END).await;
+    assert_eq!(after.receive().await, [1, 3]);
+    // That it is told begins with the login.
+    let welcome = after.receive().await;
+    assert!(welcome.ends_with(b"\x0b\x05\t\x08________"), "{welcome:?}");
+    after.sequence = 0;
+    let begun = r"\x03@\x00\x00\x00\x0b\x05\t\x08T_______";
+    assert_eq!(after.told("START TRANSACTION").await, begun);
+    assert_ne!(before.told("START TRANSACTION").await, begun);
+    server.stop().await;
+}
+
 /// A client that hears of changes in OK packets alone is told once of what many answers could not say.
 #[tokio::test]
 async fn what_could_not_be_told_does_not_pile_up() {

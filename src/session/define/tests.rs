@@ -10,6 +10,7 @@ use crate::error::{Code, Result};
 use crate::exec::testing::Server;
 use crate::kv::Engine;
 use crate::kv::memory::Memory;
+use crate::kv::testing::{Faults, Faulty};
 
 /// Two rows, the second of which comes late.
 const ROWS: &str = "SELECT 1 AS id UNION ALL SELECT 2 + SLEEP(0.3)";
@@ -106,4 +107,37 @@ async fn nothing_stays_of_a_table_that_cannot_be_filled() {
         );
         assert_eq!(engine.spaces().live, before);
     }
+}
+
+/// Mechanism: a COMMIT that had taken place was answered with an error, where storage of a temporary table could not be
+/// given back behind it, and that of others was forgotten until the next start.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn storage_that_the_engine_keeps_is_given_back_later() {
+    let faulty = Arc::new(Faulty::new(Arc::new(Memory::default()), Faults::None));
+    let engine: Arc<dyn Engine> = Arc::clone(&faulty) as _;
+    let server = Server::on(Arc::clone(&engine)).await;
+    server
+        .run("CREATE TABLE t (id INT PRIMARY KEY, v INT, INDEX (v))")
+        .await
+        .unwrap();
+    let before = engine.spaces().live.len();
+    for sql in [
+        "BEGIN",
+        "CREATE TEMPORARY TABLE x (id INT PRIMARY KEY, v INT, INDEX (v))",
+        "CREATE TEMPORARY TABLE y (id INT PRIMARY KEY)",
+        "INSERT INTO t VALUES (1, 1)",
+        "DROP TEMPORARY TABLE x, y",
+    ] {
+        server.run(sql).await.unwrap();
+    }
+    faulty.keep_spaces(true);
+    server.run("COMMIT").await.unwrap();
+    server.run("TRUNCATE TABLE t").await.unwrap();
+    assert_eq!(engine.spaces().live.len(), before + 3 + 2);
+    server.catalog().give_back_owed().await;
+    assert_eq!(engine.spaces().live.len(), before + 3 + 2);
+    faulty.keep_spaces(false);
+    server.catalog().give_back_owed().await;
+    assert_eq!(engine.spaces().live.len(), before);
+    assert_eq!(server.check("t").await, ["status OK"]);
 }

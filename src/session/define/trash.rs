@@ -63,6 +63,7 @@ impl Shared {
                 if let Err(error) = shared.sweep_trash().await {
                     tracing::warn!(%error, "dropped tables could not be given up");
                 }
+                shared.catalog.give_back_owed().await;
             }
         });
     }

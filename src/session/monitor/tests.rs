@@ -516,6 +516,18 @@ async fn slow_statements_are_logged_and_can_be_read_back() {
     shared.monitor().slow.settled().await;
     assert_eq!(read_log(&path).len(), 1);
     assert_eq!(read_log(&dir.path().join("old")).len(), 2);
+
+    // Another: turned off, moved away, turned on.
+    let turn = |turned: &str| format!("SET GLOBAL slow_query_log = {turned}");
+    run(&mut session, &turn("OFF")).await.unwrap();
+    std::fs::rename(&path, dir.path().join("older")).unwrap();
+    run(&mut session, &turn("ON")).await.unwrap();
+    run(&mut session, "SELECT * FROM t WHERE a = 1")
+        .await
+        .unwrap();
+    shared.monitor().slow.settled().await;
+    assert_eq!(read_log(&path).len(), 1);
+    assert_eq!(read_log(&dir.path().join("older")).len(), 1);
     session.close().await;
     shared.close().await;
 }

@@ -47,7 +47,7 @@ impl Session {
         catalog.give_index_storage(table, &mut new).await?;
         let built = own::build(&self.shared.engine, &new, &self.cancel).await;
         if let Err(error) = built {
-            catalog.drop_lost_indexes((&new, table)).await?;
+            catalog.drop_lost_indexes((&new, table)).await;
             return Err(error);
         }
         own::activate(&mut new);

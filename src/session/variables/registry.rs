@@ -244,7 +244,7 @@ variables! {
     "lc_time_names" Both OnlyWord(&["en_US"]), "en_US", "The language of names of months and days.";
     "license" GlobalOnly ReadOnlyText, "Apache-2.0", "The licence.";
     "local_infile" GlobalOnly Bool, "OFF", "Whether LOAD DATA LOCAL may ask clients for files.";
-    "lock_wait_timeout" Both Int(1, 31_536_000), "31536000", "Seconds DDL waits.";
+    "lock_wait_timeout" Both Int(1, 31_536_000), "31536000", "No meaning: definitions wait for one another, and not for statements.";
     "log_bin" GlobalOnly ReadOnlyBool, "OFF", "There is no binary log.";
     "log_error_verbosity" GlobalOnly ReadOnlyInt, "2", "What is logged; see --log.";
     "log_output" GlobalOnly OnlyWord(&["FILE"]), "FILE", "Where slow statements are logged.";
@@ -272,7 +272,7 @@ variables! {
     "min_examined_row_limit" Both Int(0, u64::MAX), "0", "Rows that a statement must have read to be slow.";
     "multi_get_max_rows" Both Int(1, 100_000), "2000", "The most keys of one multi-get.";
     "net_buffer_length" Both Int(1024, 1_048_576), "16384", "Bytes of the first network buffer.";
-    "net_read_timeout" Both Int(1, 31_536_000), "30", "Seconds the rest of a packet is waited for.";
+    "net_read_timeout" Both Int(1, 31_536_000), "30", "Seconds the next part of a file of LOAD DATA LOCAL is waited for; whatever else a client sends, wait_timeout.";
     "net_retry_count" Both Int(1, u64::MAX), "10", "No meaning: reads are not tried again.";
     "net_write_timeout" Both Int(1, 31_536_000), "60", "Seconds a client may take to accept a page.";
     "offline_mode" GlobalOnly ReadOnlyBool, "OFF", "Whether ordinary users are locked out.";
@@ -323,12 +323,12 @@ variables! {
     "sql_log_bin" SessionOnly Bool, "ON", "There is no binary log.";
     "sql_log_off" Both Bool, "OFF", "Statements are not logged.";
     "sql_mode" Both Set(SQL_MODES), SQL_MODE_DEFAULT, "What is an error, and how SQL is read.";
-    "sql_notes" Both Bool, "ON", "Whether notes are kept.";
+    "sql_notes" Both Bool, "ON", "Whether notes are kept as warnings.";
     "sql_quote_show_create" Both OnlyBool(true), "ON", "Whether SHOW CREATE TABLE quotes names.";
     "sql_require_primary_key" Both OnlyBool(false), "OFF", "Tables without a key are allowed.";
     "sql_safe_updates" Both Bool, "OFF", "Keyless UPDATE and DELETE without LIMIT are refused, also where full scans are allowed.";
     "sql_select_limit" Both Int(0, u64::MAX), "18446744073709551615", "LIMIT of a SELECT that has none.";
-    "sql_warnings" Both Bool, "OFF", "Whether INSERT tells its warnings.";
+    "sql_warnings" Both Bool, "OFF", "No meaning: the answer always says how many there are.";
     "super_read_only" GlobalOnly ReadOnlyBool, "OFF", "Whether writes are refused.";
     "system_time_zone" GlobalOnly ReadOnlyText, "UTC", "The machine's zone.";
     "thread_stack" GlobalOnly ReadOnlyInt, "16777216", "Bytes of a thread's stack.";

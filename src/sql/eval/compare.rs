@@ -210,8 +210,8 @@ pub(crate) fn is_in<'a>(
     Ok(answer)
 }
 
-/// `expr BETWEEN low AND high`. With a number among the three, texts count as numbers; with a number
-/// and a time, so does a date.
+/// `expr BETWEEN low AND high`. With a number among the three, texts count as numbers, digits beside integers exactly,
+/// but not where a date is looked for; with a number and a time, a date counts as one, too.
 pub(crate) fn is_between<'a>(
     scope: Scope<'a>,
     expr: &'a Expr,
@@ -221,10 +221,12 @@ pub(crate) fn is_between<'a>(
     let mut value = scope.value(expr)?;
     let (mut low, mut high) = (scope.value(low_expr)?, scope.value(high_expr)?);
     let all = [&value, &low, &high];
-    if all.iter().any(|value| value.is_number()) && all.iter().any(|value| is_string(value)) {
+    if all.iter().any(|value| value.is_number()) && !is_dated(&value) {
+        let is_exact = |value: &&Value<'_>| is_integer(value) || !value.is_number();
+        let are_exact = all.iter().all(is_exact);
         for value in [&mut value, &mut low, &mut high] {
             if is_string(value) {
-                *value = convert::double(value, scope.ctx)?.map_or(Value::Null, Value::Double);
+                *value = number_of_text(value, are_exact, scope.ctx)?;
             }
         }
     }
@@ -247,9 +249,25 @@ pub(crate) fn is_between<'a>(
     })
 }
 
+/// A text as a number among others.
+fn number_of_text(text: &Value<'_>, is_exact: bool, ctx: &EvalContext) -> Result<Value<'static>> {
+    if let Value::Text(digits) = text
+        && is_exact
+        && let Some(number) = Decimal::parse_plain(digits)
+    {
+        return Ok(Value::Decimal(number));
+    }
+    let number = convert::double(text, ctx)?;
+    Ok(number.map_or(Value::Null, Value::Double))
+}
+
 /// `a = b`.
 pub(crate) fn is_equal(a: &Value<'_>, b: &Value<'_>, ctx: &EvalContext) -> Result<Option<bool>> {
     Ok(order(a, b, ctx)?.map(Ordering::is_eq))
+}
+
+fn is_integer(value: &Value<'_>) -> bool {
+    matches!(value, Value::Int(_) | Value::UInt(_))
 }
 
 fn is_string(value: &Value<'_>) -> bool {

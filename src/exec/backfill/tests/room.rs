@@ -1,5 +1,5 @@
-//! Builds on a full disk: a statement that waits for one ends, and leaves nothing; one that nobody waits for goes on
-//! when there is room.
+//! Builds on a full disk, and on one that is not read for a while: a statement that waits for one ends, and leaves nothing;
+//! one that nobody waits for goes on when there is room, or the disk is read again.
 
 use super::*;
 use crate::kv::memory::Memory;
@@ -23,28 +23,35 @@ async fn until_waiting(jobs: &[Arc<Job>]) {
         .unwrap();
 }
 
+/// Hurts a disk, or heals it; and the error of statements meanwhile.
+type Hurt = (fn(&Faulty, bool), Code);
+const FULL: Hurt = (Faulty::fill, Code::DiskFull);
+const UNREAD: Hurt = (Faulty::break_scans, Code::StorageFailure);
+
+const STATEMENTS: [&str; 3] = [
+    "CREATE INDEX i ON t (b)",
+    "ALTER TABLE t ADD INDEX i (b), ADD INDEX j (c)",
+    "ALTER TABLE t PRIMARY KEY (b, a)",
+];
+
 #[tokio::test]
-async fn a_statement_that_meets_a_full_disk_leaves_no_build() {
+async fn a_statement_whose_build_fails_of_the_disk_leaves_none() {
     let (disk, server) = faulty().await;
-    let statements = [
-        "CREATE INDEX i ON t (b)",
-        "ALTER TABLE t ADD INDEX i (b), ADD INDEX j (c)",
-        "ALTER TABLE t PRIMARY KEY (b, a)",
-    ];
-    for sql in statements {
-        disk.fill(true);
+    let each = |hurt| STATEMENTS.map(|sql| (hurt, sql));
+    for ((hurt, code), sql) in [FULL, UNREAD].into_iter().flat_map(each) {
+        hurt(&disk, true);
         let error = server.run(sql).await.unwrap_err();
-        assert_eq!(error.code(), Code::DiskFull, "{sql}");
+        assert_eq!(error.code(), code, "{sql}");
         let table = server.table("t");
         assert!(table.indexes.is_empty() && table.shadow.is_none(), "{sql}");
         assert_eq!(server.backfill().count(), 0, "{sql}");
-        disk.fill(false);
+        hurt(&disk, false);
         server
             .run("UPDATE t SET c = 'd' WHERE a = 1")
             .await
             .unwrap();
     }
-    for sql in statements {
+    for sql in STATEMENTS {
         server
             .run(sql.replace("INDEX i (b), ADD ", "").as_str())
             .await
@@ -81,6 +88,22 @@ async fn a_build_that_nobody_waits_for_goes_on_when_there_is_room() {
             .iter()
             .all(|index| index.state == IndexState::Active)
     );
+    assert_eq!(server.check("t").await, ["status OK"]);
+}
+
+#[tokio::test]
+async fn a_build_that_nobody_waits_for_goes_on_when_the_disk_is_read_again() {
+    let (disk, server) = faulty().await;
+    disk.break_scans(true);
+    server.run("CREATE INDEX i ON t (b) ASYNC").await.unwrap();
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    assert_eq!(server.table("t").indexes[0].state, IndexState::Building);
+    disk.break_scans(false);
+    let settled = server.backfill().settled();
+    tokio::time::timeout(Duration::from_secs(10), settled)
+        .await
+        .unwrap();
+    assert_eq!(server.table("t").indexes[0].state, IndexState::Active);
     assert_eq!(server.check("t").await, ["status OK"]);
 }
 

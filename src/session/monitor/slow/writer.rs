@@ -222,7 +222,11 @@ fn run(queue: &Queue, opener: &Opener) {
             }
             Job::Order(order, answer) => {
                 let done = match order {
-                    Order::Open(target) => opened(&mut file, &target, opener).map(|_| ()),
+                    Order::Open(target) => {
+                        // The one of now may have been moved, or removed.
+                        file = None;
+                        opened(&mut file, &target, opener).map(|_| ())
+                    }
                     Order::Close => {
                         file = None;
                         Ok(())
