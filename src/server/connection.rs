@@ -66,12 +66,13 @@ pub(super) async fn serve(
         }
         Err(gone) => gone,
     };
-    let told = match &gone {
-        Gone::Refused(error) => Some(error.code()),
-        other => other.last_words().map(|error| error.code()),
+    let told = if let Gone::Refused(error) = &gone {
+        Some(error.clone())
+    } else {
+        gone.last_words()
     };
-    if let Some(code) = told {
-        shared.monitor().counts.note_error(code);
+    if let Some(error) = told {
+        shared.monitor().counts.note_error(error.code());
     }
     if matches!(gone, Gone::Refused(_) | Gone::Desync(_) | Gone::NoMemory(_)) {
         tracing::info!(id, %address, %gone, "connection ended");

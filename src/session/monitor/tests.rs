@@ -454,6 +454,25 @@ fn read_log(path: &Path) -> Vec<Logged> {
     all
 }
 
+const TURN_OFF: &str = "SET GLOBAL slow_query_log = OFF";
+const TURN_ON: &str = "SET GLOBAL slow_query_log = ON";
+
+/// A rotation: moved away, then flushed. Another: turned off, moved away, turned on.
+async fn rotate((shared, session): (&Shared, &mut Session), dir: &Path, path: &Path) {
+    for (old, first, then, count) in [
+        ("old", "DO 1", "FLUSH SLOW LOGS", 2),
+        ("older", TURN_OFF, TURN_ON, 1),
+    ] {
+        run(session, first).await.unwrap();
+        std::fs::rename(path, dir.join(old)).unwrap();
+        run(session, then).await.unwrap();
+        run(session, "SELECT * FROM t WHERE a = 1").await.unwrap();
+        shared.monitor().slow.settled().await;
+        assert_eq!(read_log(path).len(), 1);
+        assert_eq!(read_log(&dir.join(old)).len(), count);
+    }
+}
+
 #[tokio::test]
 async fn slow_statements_are_logged_and_can_be_read_back() {
     let dir = tempfile::tempdir().unwrap();
@@ -507,27 +526,7 @@ async fn slow_statements_are_logged_and_can_be_read_back() {
         .unwrap();
     assert_eq!(status, [["Slow_queries", "2"]]);
 
-    // A rotation: moved away, then flushed.
-    std::fs::rename(&path, dir.path().join("old")).unwrap();
-    run(&mut session, "FLUSH SLOW LOGS").await.unwrap();
-    run(&mut session, "SELECT * FROM t WHERE a = 1")
-        .await
-        .unwrap();
-    shared.monitor().slow.settled().await;
-    assert_eq!(read_log(&path).len(), 1);
-    assert_eq!(read_log(&dir.path().join("old")).len(), 2);
-
-    // Another: turned off, moved away, turned on.
-    let turn = |turned: &str| format!("SET GLOBAL slow_query_log = {turned}");
-    run(&mut session, &turn("OFF")).await.unwrap();
-    std::fs::rename(&path, dir.path().join("older")).unwrap();
-    run(&mut session, &turn("ON")).await.unwrap();
-    run(&mut session, "SELECT * FROM t WHERE a = 1")
-        .await
-        .unwrap();
-    shared.monitor().slow.settled().await;
-    assert_eq!(read_log(&path).len(), 1);
-    assert_eq!(read_log(&dir.path().join("older")).len(), 1);
+    rotate((&shared, &mut session), dir.path(), &path).await;
     session.close().await;
     shared.close().await;
 }

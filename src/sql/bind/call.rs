@@ -209,7 +209,11 @@ impl Scope<'_> {
             let idx = source.column_idx(&name.column)?;
             source.table()?.columns.get(idx)
         });
-        match column {
+        let of_target = || {
+            let target = self.target.as_ref()?;
+            target.columns.get(target.column_idx(&name.column)?)
+        };
+        match column.or_else(of_target) {
             Some(column) => default_value(column),
             None => Err(self.unknown(&name.to_string())),
         }

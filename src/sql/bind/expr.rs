@@ -233,6 +233,12 @@ impl Scope<'_> {
     }
 
     fn compare(&mut self, op: CompareOp, both: &(ast::Expr, ast::Expr)) -> Result<Expr> {
+        if let (ast::Expr::Row(_), ast::Expr::Subquery(_))
+        | (ast::Expr::Subquery(_), ast::Expr::Row(_)) = both
+        {
+            let what = "a row compared with a subquery, which IN and = ANY take";
+            return Err(Error::unsupported(what));
+        }
         let (mut a, mut b) = (self.operand(&both.0)?, self.operand(&both.1)?);
         same_width(&a, &b)?;
         (a, b) = self.of_digits((a, b), both)?;

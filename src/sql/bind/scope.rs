@@ -1,12 +1,15 @@
 //! Where names are looked up: the sources, the select list's aliases, the proposed row of an INSERT,
 //! the enclosing queries.
 
+use std::sync::Arc;
+
 use super::aggregates::Aggregates;
 use super::outer_aggregate::AggregateCall;
 use super::same::same;
 use super::source::{Ambiguous, Bound, Source};
 use super::window::WindowCall;
 use super::{Names, cte};
+use crate::catalog::Table;
 use crate::error::{Code, Error, Result};
 use crate::sql::ast::{ColumnName, Cte, RowAlias};
 use crate::sql::bound::{Capture, Subquery};
@@ -125,6 +128,8 @@ pub(super) struct Scope<'a> {
     pub(super) keys: Vec<Expr>,
     /// The proposed row, in `ON DUPLICATE KEY UPDATE`.
     pub(super) proposed: Option<Proposed>,
+    /// The table that a row is made for, whose columns `DEFAULT(column)` may name.
+    pub(super) target: Option<Arc<Table>>,
     /// The subqueries met so far.
     pub(super) subqueries: Vec<Subquery>,
     /// What the subquery that is being bound reads of this row.
@@ -248,6 +253,7 @@ impl<'a> Scope<'a> {
             names,
             outer: None,
             from: Bound::of(source),
+            target: None,
             clause,
             aggregate_rule: AggregateRule::Forbidden,
             aggregates: Aggregates::default(),

@@ -36,6 +36,7 @@ pub(super) fn insert(insert: &ast::Insert, names: &Names<'_>) -> Result<Insert> 
         check_keys_named(&table, &columns)?;
     }
     let mut scope = Scope::new(*names, None, Clause::FieldList);
+    scope.target = view.is_none().then(|| Arc::clone(&table));
     let source_rows = match &insert.rows {
         InsertRows::Values(rows) => {
             InsertSource::Values(insert_rows(rows, &columns, (&table, &mut scope))?)
