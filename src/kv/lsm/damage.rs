@@ -277,8 +277,11 @@ mod tests {
         bytes[middle] ^= 1;
         fs::write(&path, bytes).unwrap();
         let engine = Lsm::open(&options(&dir)).unwrap();
+        assert!(engine.shared.reclaim.may_rewrite());
         let cause = engine.compact(&[Space(1)]).await.unwrap_err();
         expect_named(&cause, &path);
+        // What it has written stays: the next one is not begun unasked.
+        assert!(!engine.shared.reclaim.may_rewrite());
         engine.close().await.unwrap();
     }
 

@@ -11,7 +11,7 @@ mod rest;
 use std::collections::VecDeque;
 use std::ops::Bound;
 use std::sync::Weak;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -95,6 +95,9 @@ pub(super) struct Reclaim {
     line: Mutex<Option<(Sender<Job>, JoinHandle<()>)>>,
     /// Ranges that may be sparse.
     suspects: Mutex<VecDeque<Suspect>>,
+    /// Whether a rewrite met damage. What such a one has written stays until the next start, so that none is begun
+    /// again that nobody asks for.
+    met_damage: AtomicBool,
 }
 
 impl Reclaim {
@@ -119,6 +122,17 @@ impl Reclaim {
         let thread = thread.map_err(|cause| Error::io("starting a thread", &cause))?;
         *self.line.lock() = Some((sender, thread));
         Ok(())
+    }
+
+    /// Whether files may be rewritten that nobody asked to be.
+    pub(super) fn may_rewrite(&self) -> bool {
+        !self.met_damage.load(Ordering::Relaxed)
+    }
+
+    fn note_damage(&self, cause: &Error) {
+        if let Error::Corrupt { .. } = cause {
+            self.met_damage.store(true, Ordering::Relaxed);
+        }
     }
 
     /// Hands over a job; after closing it is forgotten.
@@ -208,7 +222,7 @@ fn work((shared, data): (&Weak<Shared>, &Keyspace), jobs: &Receiver<Job>, mut re
         // Whatever else there is to do: who deletes all the time needs it most.
         if next_check <= Instant::now() {
             let ended = shared.upgrade().map_or(0, |shared| shared.look_for_ended());
-            if is_worth_compacting(data, (left, ended)) {
+            if may_rewrite(shared) && is_worth_compacting(data, (left, ended)) {
                 warn(
                     "deleted keys were not removed from the files",
                     compact(shared, data),
@@ -216,8 +230,10 @@ fn work((shared, data): (&Weak<Shared>, &Keyspace), jobs: &Receiver<Job>, mut re
                 left = data.tree.tombstone_count();
             }
             debt = settle((shared, data), debt);
-            let given = deleted.give_back((shared, data));
-            warn("the room of deleted rows was not given back", given);
+            if may_rewrite(shared) {
+                let given = deleted.give_back((shared, data));
+                warn("the room of deleted rows was not given back", given);
+            }
             next_check = Instant::now() + CHECK_INTERVAL;
         }
     }
@@ -237,6 +253,7 @@ enum Debt {
 fn settle((shared, data): (&Weak<Shared>, &Keyspace), debt: Debt) -> Debt {
     let kept = match debt {
         Debt::None => return debt,
+        Debt::Owed(_) | Debt::Grown if !may_rewrite(shared) => return Debt::None,
         Debt::Owed(kept) => kept,
         Debt::Grown => 0,
     };
@@ -249,6 +266,11 @@ fn settle((shared, data): (&Weak<Shared>, &Keyspace), debt: Debt) -> Debt {
             Debt::Owed(kept)
         }
     }
+}
+
+fn may_rewrite(shared: &Weak<Shared>) -> bool {
+    let shared = shared.upgrade();
+    shared.is_some_and(|shared| shared.reclaim.may_rewrite())
 }
 
 /// Logs what was not done; an engine that ends leaves it to the next.
@@ -460,7 +482,10 @@ fn rewrite(shared: &Weak<Shared>, data: &Keyspace) -> Result<()> {
     let replaced = data.tree.current_version();
     let compacted = data.major_compact().map_err(failed);
     compacted.map_err(|cause| match shared.upgrade() {
-        Some(shared) => damage::in_compaction(&shared.engine_dir, cause),
+        Some(shared) => {
+            shared.reclaim.note_damage(&cause);
+            damage::in_compaction(&shared.engine_dir, cause)
+        }
         None => cause,
     })?;
     let_go(shared, data);
