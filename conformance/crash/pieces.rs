@@ -40,7 +40,7 @@ pub(crate) fn trials() -> Vec<Trial> {
 }
 
 fn run(rounds: &Rounds) -> Result<String, String> {
-    // Both are of the process: there are as many as trials.
+    // Leaked, as options are of the whole process: once for a trial.
     let files = rounds.directory().join("files").display().to_string();
     let option: &'static str = format!("--secure-file-priv={files}").leak();
     rounds.options.set(vec![option].leak());
