@@ -1,5 +1,7 @@
 //! What a session remembers between statements, and what evaluation may ask of it.
 
+mod computed;
+
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,6 +9,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use tokio::runtime::{Handle, RuntimeFlavor};
 
+use self::computed::{is_last_insert_id, moment};
 use super::files::Files;
 use super::monitor::counts::Own;
 use super::reply::Tls;
@@ -22,7 +25,6 @@ use crate::sql::expr::VariableScope;
 use crate::sql::functions::ASKED_BYTES_MIN;
 use crate::sql::functions::lock::NamedLocks;
 use crate::sql::functions::random::Sequences;
-use crate::types::temporal::{FSP_MAX, MICROS_PER_SECOND};
 use crate::types::{Timestamp, Value};
 
 /// User variables one session may have.
@@ -318,44 +320,6 @@ impl Kept {
         let text = format!("session has {USER_VARIABLES_MAX} user variables, the most allowed");
         Err(Error::new(Code::OutOfResources, text))
     }
-}
-
-impl Kept {
-    /// The value of a variable of the session that is not kept as one.
-    fn computed(&self, name: &str) -> Option<Value<'static>> {
-        match name {
-            "warning_count" => Some(Value::Int(i64::from(self.warnings_count))),
-            "error_count" => Some(Value::Int(i64::from(self.errors_count))),
-            "timestamp" => {
-                let set = self.locals.get(VariableScope::Session, name).ok()?;
-                moment(&set).is_none().then(|| seconds(super::now()))
-            }
-            id if is_last_insert_id(id) => Some(Value::UInt(self.last_insert_id)),
-            _ => None,
-        }
-    }
-}
-
-/// Whether a variable is what `LAST_INSERT_ID()` gives.
-fn is_last_insert_id(name: &str) -> bool {
-    matches!(name, "last_insert_id" | "identity")
-}
-
-/// The point that a value of `timestamp` stands for; `None` for 0, the clock.
-fn moment(seconds: &Value<'_>) -> Option<Timestamp> {
-    let Value::Double(seconds) = seconds else {
-        return None;
-    };
-    // Six digits after the point, and then no point, are microseconds.
-    let micros: i64 = format!("{seconds:.6}").replace('.', "").parse().ok()?;
-    (0 < micros).then(|| Timestamp::from_clock(micros, FSP_MAX))
-}
-
-/// A point in seconds since 1970.
-fn seconds(at: Timestamp) -> Value<'static> {
-    let micros = at.total_micros();
-    let (whole, part) = (micros / MICROS_PER_SECOND, micros % MICROS_PER_SECOND);
-    Value::Double(format!("{whole}.{part:06}").parse().unwrap_or(0.0))
 }
 
 /// However the connection ended.

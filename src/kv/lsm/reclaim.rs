@@ -21,7 +21,7 @@ use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
 use self::deleted::Deleted;
-use self::dropped::Given;
+use self::dropped::{Debt, settle};
 use self::rest::Rest;
 use super::queue::Request;
 use super::snapshot::Base;
@@ -235,35 +235,6 @@ fn work((shared, data): (&Weak<Shared>, &Keyspace), jobs: &Receiver<Job>, mut re
                 warn("the room of deleted rows was not given back", given);
             }
             next_check = Instant::now() + CHECK_INTERVAL;
-        }
-    }
-}
-
-/// Whether dropped spaces may have something in files.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Debt {
-    None,
-    /// They may, and it is tried now and then; at least so many bytes stay of the files.
-    Owed(u64),
-    /// One was dropped just now.
-    Grown,
-}
-
-/// Gives back what dropped spaces have in files, where there is little room; what is owed then.
-fn settle((shared, data): (&Weak<Shared>, &Keyspace), debt: Debt) -> Debt {
-    let kept = match debt {
-        Debt::None => return debt,
-        Debt::Owed(_) | Debt::Grown if !may_rewrite(shared) => return Debt::None,
-        Debt::Owed(kept) => kept,
-        Debt::Grown => 0,
-    };
-    match dropped::give_back((shared, data), kept) {
-        Ok(Given::All) => Debt::None,
-        Ok(Given::NotNeeded) => Debt::Owed(0),
-        Ok(Given::Lacks(kept)) => Debt::Owed(kept),
-        Err(cause) => {
-            warn("the room of dropped tables was not given back", Err(cause));
-            Debt::Owed(kept)
         }
     }
 }

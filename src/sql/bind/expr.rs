@@ -6,7 +6,7 @@ use super::operands::{
     years_in_list,
 };
 use super::scope::Scope;
-use super::{caseless, json_truth, operands};
+use super::{caseless, json_truth, operands, subquery};
 use crate::error::{Code, Error, Result};
 use crate::sql::ast;
 use crate::sql::eval::typing;
@@ -233,12 +233,7 @@ impl Scope<'_> {
     }
 
     fn compare(&mut self, op: CompareOp, both: &(ast::Expr, ast::Expr)) -> Result<Expr> {
-        if let (ast::Expr::Row(_), ast::Expr::Subquery(_))
-        | (ast::Expr::Subquery(_), ast::Expr::Row(_)) = both
-        {
-            let what = "a row compared with a subquery, which IN and = ANY take";
-            return Err(Error::unsupported(what));
-        }
+        subquery::check_beside_row(both)?;
         let (mut a, mut b) = (self.operand(&both.0)?, self.operand(&both.1)?);
         same_width(&a, &b)?;
         (a, b) = self.of_digits((a, b), both)?;

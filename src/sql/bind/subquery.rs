@@ -7,11 +7,23 @@ use super::expr::truth;
 use super::operands::operand_columns;
 use super::scope::{AggregateRule, Clause, Scope};
 use super::{Names, Widening, push, query, select};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::sql::ast::{self, QueryBody, SelectItem};
 use crate::sql::bound::{Answer, Capture, Query, Semi, Stage, Subquery};
 use crate::sql::expr::{CompareOp, Expr, ExprKind, Slot};
 use crate::types::{ColumnType, Value};
+
+/// # Errors
+/// 1235 for a row that is compared with a subquery.
+pub(super) fn check_beside_row(both: &(ast::Expr, ast::Expr)) -> Result<()> {
+    if let (ast::Expr::Row(_), ast::Expr::Subquery(_))
+    | (ast::Expr::Subquery(_), ast::Expr::Row(_)) = both
+    {
+        let what = "a row compared with a subquery, which IN and = ANY take";
+        return Err(Error::unsupported(what));
+    }
+    Ok(())
+}
 
 impl Scope<'_> {
     /// `(SELECT …)` as a value. Without a table it is the expression that it selects.

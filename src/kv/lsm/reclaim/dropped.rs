@@ -6,14 +6,45 @@ use std::sync::Weak;
 use fjall::{AbstractTree, Keyspace};
 use lsm_tree::Table;
 
-use super::{GIVEN_BYTES_MIN, REWRITTEN_BYTES_MAX, check_writes, flush, rewrite};
+use super::{
+    GIVEN_BYTES_MIN, REWRITTEN_BYTES_MAX, check_writes, flush, may_rewrite, rewrite, warn,
+};
 use crate::kv::lsm::spaces::{self, DeadSpaces};
 use crate::kv::lsm::{Shared, damage, fault, room};
 use crate::kv::{Error, Result, Space};
 
+/// Whether dropped spaces may have something in files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Debt {
+    None,
+    /// They may, and it is tried now and then; at least so many bytes stay of the files.
+    Owed(u64),
+    /// One was dropped just now.
+    Grown,
+}
+
+/// Gives back what dropped spaces have in files, where there is little room; what is owed then.
+pub(super) fn settle((shared, data): (&Weak<Shared>, &Keyspace), debt: Debt) -> Debt {
+    let kept = match debt {
+        Debt::None => return debt,
+        Debt::Owed(_) | Debt::Grown if !may_rewrite(shared) => return Debt::None,
+        Debt::Owed(kept) => kept,
+        Debt::Grown => 0,
+    };
+    match give_back((shared, data), kept) {
+        Ok(Given::All) => Debt::None,
+        Ok(Given::NotNeeded) => Debt::Owed(0),
+        Ok(Given::Lacks(kept)) => Debt::Owed(kept),
+        Err(cause) => {
+            warn("the room of dropped tables was not given back", Err(cause));
+            Debt::Owed(kept)
+        }
+    }
+}
+
 /// What became of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Given {
+enum Given {
     /// Nothing is left that is worth it.
     All,
     /// There is room enough: it is to be done when there is not.
@@ -25,7 +56,7 @@ pub(super) enum Given {
 /// Where there is little room: rewrites the files without what dropped spaces have in them. Asks for the room
 /// that the rewritten files take, `kept` bytes at least as far as that is known, and for what flushes need; nothing is
 /// put meanwhile.
-pub(super) fn give_back((shared, data): (&Weak<Shared>, &Keyspace), kept: u64) -> Result<Given> {
+fn give_back((shared, data): (&Weak<Shared>, &Keyspace), kept: u64) -> Result<Given> {
     let Some(engine) = shared.upgrade() else {
         return Ok(Given::All);
     };
