@@ -36,10 +36,12 @@ SHARE_MIN = 0.8
 # Room on a disk beside a copy of the data.
 SPARE_BYTES = 1 << 30
 RATIO_MAX = 2
-# Rows end at once when they were written at this time.
-PAST = "SET debug_ttl_clock = UNIX_TIMESTAMP() - 7200"
 # As many times the rows of other work: leaving a row out takes less than writing it.
 ENDED_TIMES = 5
+ENDED_TTL_S = 3600
+# Rows that are written in a second at least, and what else comes before all of them end.
+FILLED_PER_S = 150_000
+ENDS_AFTER_S = 30
 ROW = "id BIGINT PRIMARY KEY, k INT NOT NULL, c VARCHAR(120) NOT NULL"
 
 
@@ -59,6 +61,9 @@ class Work:
     def prepare(self):
         """Makes what the work is done on."""
 
+    def wait(self):
+        """Until the reads may begin."""
+
     def once(self):
         raise NotImplementedError
 
@@ -75,19 +80,25 @@ class Compaction(Work):
 
 class Purge(Work):
     """A compaction that leaves out rows that have ended: once, then there are none. It is one of all tables: the
-    one that the other work is done on would take most of the time, and has to go before."""
+    one that the other work is done on would take most of the time, and has to go before.
+
+    All rows end at one moment, just before it: the server begins by itself within ten seconds."""
 
     name, key = "the purge of rows that have ended", "beside-purge"
 
     def __init__(self, server, rows):
         super().__init__(server, ENDED_TIMES * rows)
-        self.is_over = False
+        self.ends_at = 0
 
     def prepare(self):
         drop(self.server, "ended")
-        sql(self.server, f"CREATE TABLE ended ({ROW}) WITH (TTL='3600')")
-        copy(self, "ended", PAST)
+        sql(self.server, f"CREATE TABLE ended ({ROW}) WITH (TTL='{ENDED_TTL_S}')")
+        self.ends_at = int(time.time() + self.rows / FILLED_PER_S + ENDS_AFTER_S)
+        copy(self, "ended", f"SET debug_ttl_clock = {self.ends_at - ENDED_TTL_S}")
         self.is_over = False
+
+    def wait(self):
+        time.sleep(max(self.ends_at - WARM_UP_S - time.time(), 0))
 
     def once(self):
         self.is_over = True
@@ -168,6 +179,7 @@ def read_alone(server, seconds):
 def read_beside(server, work, seconds):
     """The percentile of reads beside work that begins anew whenever it has ended, and the part of the
     measured time that it took."""
+    work.wait()
     reads = subprocess.Popen(
         server.command("point", {**LOAD, "seconds": seconds}), stdout=subprocess.PIPE, text=True)
     try:
@@ -270,6 +282,17 @@ def measure_copies(table, server, work, options):
         return
     server.restart([backups_to(directory)])
     measure(table, server, Backup(server, rows, directory), options)
+
+
+def bench_purge(table, servers, options):
+    """The last of what follows, alone."""
+    server = next(server for server in servers if server.name == "meseta")
+    try:
+        server.restart([])
+        server.load("fill-points", rows=LOAD["rows"])
+        measure(table, server, Purge(server, min(options.rows, WORK_ROWS_MAX)), options)
+    finally:
+        server.restart(Meseta.CACHE)
 
 
 def bench_beside(table, servers, options):
