@@ -34,7 +34,7 @@ const READ_BYTES: usize = 4 * 1024;
 const HEAD_BYTES: usize = 8;
 
 /// What is written between two looks at the room on the disk: little beside what the engine has left.
-const STRIDE_BYTES: u64 = 1024 * 1024;
+pub(crate) const STRIDE_BYTES: u64 = 1024 * 1024;
 
 /// Whose files lie on the same disk, and need room there.
 struct Neighbour(Arc<dyn Engine>);

@@ -12,15 +12,13 @@ use std::path::{Path, PathBuf};
 use super::load::FileSource;
 use crate::error::{Code, Error, Result};
 use crate::exec::rows::BoxFuture;
+use crate::exec::spill::STRIDE_BYTES;
 use crate::kv::{Engine, lsm};
 use crate::leisure;
 use crate::sql::context::Loaded;
 
 /// Bytes that are read or written at a time.
 pub(super) const CHUNK_BYTES: usize = 256 * 1024;
-
-/// What is written beside the data between two looks at the room there: little beside what the engine leaves.
-const STRIDE_BYTES: u64 = 1024 * 1024;
 
 /// Who may read a file that a statement makes: the server's user and group, as with MySQL.
 const FILE_MODE: u32 = 0o640;

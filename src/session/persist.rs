@@ -48,10 +48,13 @@ pub(super) fn records<'a>(
         };
         let value = variable.checked(value)?;
         // Under one of its names: two records of one variable would be two values.
-        for alias in aliases(variable.name) {
-            writes.delete(SYSTEM_SPACE, key(alias));
+        let kept = name_kept(variable.name);
+        for other in aliases(variable.name) {
+            if other != kept {
+                writes.delete(SYSTEM_SPACE, key(other));
+            }
         }
-        writes.put(SYSTEM_SPACE, key(name_kept(variable.name)), encode(&value));
+        writes.put(SYSTEM_SPACE, key(kept), encode(&value));
     }
     Ok(writes)
 }

@@ -541,6 +541,7 @@ async fn a_client_that_is_idle_for_too_long_is_told() {
     assert!(Duration::from_millis(900) < begun.elapsed());
     let told = || server.shared.monitor().counts.errors();
     while told().iter().all(|(code, _)| code.errno() != 4031) {
+        assert!(begun.elapsed() < Duration::from_secs(30), "{:?}", told());
         tokio::task::yield_now().await;
     }
 }
