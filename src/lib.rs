@@ -17,16 +17,16 @@
 //! | 2 | [`kv`] | ordered bytes to bytes: the contract, and the engines behind it |
 //! | 3 | [`catalog`] | definitions of tables, their versions, their text |
 //! | 3 | [`protocol`] | packets; never sessions |
-//! | 3 | [`accounts`] | users, roles, privileges; never statements |
-//! | 4 | [`index`] | what an index entry is, and which entries the change of a row changes |
-//! | 5 | [`sql`] | text to syntax tree to bound statement; evaluation |
-//! | 6 | [`plan`] | predicate to spans to access path, with reasons; never data |
-//! | 7 | [`exec`] | runs what was planned; never chooses |
-//! | 8 | [`advisor`] | what is worth a word about a table; it changes nothing |
-//! | 8 | [`upkeep`] | what is done to a data directory or a backup that no server has open |
-//! | 9 | [`session`] | one connection's transaction, variables, prepared statements |
-//! | 10 | [`server`] | accepts, limits, stops |
-//! | 11 | [`config`] | one table of options |
+//! | 4 | [`accounts`] | users, roles, privileges; never statements |
+//! | 5 | [`index`] | what an index entry is, and which entries the change of a row changes |
+//! | 6 | [`sql`] | text to syntax tree to bound statement; evaluation |
+//! | 7 | [`plan`] | predicate to spans to access path, with reasons; never data |
+//! | 8 | [`exec`] | runs what was planned; never chooses |
+//! | 9 | [`advisor`] | what is worth a word about a table; it changes nothing |
+//! | 9 | [`upkeep`] | what is done to a data directory or a backup that no server has open |
+//! | 10 | [`session`] | one connection's transaction, variables, prepared statements |
+//! | 11 | [`server`] | accepts, limits, stops |
+//! | 12 | [`config`] | one table of options |
 //!
 //! # The life of a SELECT
 //!

@@ -11,7 +11,8 @@ use serde_json::{Map, Value};
 use tracing::field::{Field, Visit};
 use tracing::{Event, Subscriber};
 use tracing_subscriber::EnvFilter;
-use tracing_subscriber::fmt::format::Writer;
+use tracing_subscriber::field::RecordFields;
+use tracing_subscriber::fmt::format::{DefaultFields, Writer};
 use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields};
 use tracing_subscriber::registry::LookupSpan;
 
@@ -34,8 +35,30 @@ pub(super) fn start(filter: &str, format: LogFormat) {
         .log_internal_errors(false)
         .with_ansi(io::stderr().is_terminal());
     match format {
-        LogFormat::Text => builder.init(),
+        LogFormat::Text => builder.fmt_fields(OneLine).init(),
         LogFormat::Json => builder.event_format(Json).init(),
+    }
+}
+
+/// Writes the fields of events as they come, and control characters as `\n` or `\u{1b}`: what is told of may be a
+/// name or a text of a client, who must not begin a line of the log or speak to a terminal.
+struct OneLine;
+
+impl<'w> FormatFields<'w> for OneLine {
+    fn format_fields<R: RecordFields>(&self, mut writer: Writer<'w>, fields: R) -> fmt::Result {
+        let mut line = String::new();
+        DefaultFields::new().format_fields(Writer::new(&mut line), fields)?;
+        for part in line.split_inclusive(char::is_control) {
+            let ends = part.chars().next_back();
+            match ends.filter(|last| last.is_control()) {
+                Some(last) => {
+                    let before = part.strip_suffix(last).unwrap_or(part);
+                    write!(writer, "{before}{}", last.escape_default())?;
+                }
+                None => writer.write_str(part)?,
+            }
+        }
+        Ok(())
     }
 }
 
@@ -135,6 +158,26 @@ mod tests {
         fn make_writer(&self) -> Lines {
             self.clone()
         }
+    }
+
+    /// Whatever an index is named.
+    #[test]
+    fn an_event_is_one_line_of_text() {
+        let lines = Lines::default();
+        let logs = tracing_subscriber::fmt()
+            .with_writer(lines.clone())
+            .with_ansi(false)
+            .fmt_fields(OneLine)
+            .finish();
+        tracing::subscriber::with_default(logs, || {
+            let name = "i\n2026-01-01T00:00:00Z ERROR forged\u{1b}[2J";
+            tracing::warn!(index = %name, id = 7, "it failed");
+        });
+        let text = String::from_utf8(lines.0.lock().clone()).unwrap();
+        assert_eq!(text.matches(char::is_control).collect::<Vec<_>>(), ["\n"]);
+        assert!(text.ends_with('\n'));
+        let told = "it failed index=i\\n2026-01-01T00:00:00Z ERROR forged\\u{1b}[2J id=7";
+        assert!(text.contains(told), "{text}");
     }
 
     #[test]

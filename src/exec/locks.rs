@@ -135,6 +135,12 @@ impl Locks {
             .is_ok_and(|shard| shard.lock().contains_key(&row))
     }
 
+    /// How many wait; for tests.
+    #[cfg(test)]
+    pub(crate) fn waiting(&self) -> usize {
+        self.waits.lock().len()
+    }
+
     fn shard(&self, row: &RowKey) -> Result<&Mutex<HashMap<RowKey, Lock>>> {
         let hash = usize::try_from(self.hasher.hash_one(row) % 64).unwrap_or(0);
         self.shards

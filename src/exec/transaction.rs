@@ -11,6 +11,7 @@
 //! through the gate of the [`Catalog`] and looks there whether they still hold.
 
 mod newest;
+mod seen;
 mod undo;
 mod writes;
 
@@ -104,9 +105,11 @@ pub use writes::StatementWrites;
 pub struct Transaction {
     engine: Arc<dyn Engine>,
     catalog: Arc<Catalog>,
-    /// The tables that were written.
+    /// The tables that were written, even if it was taken back.
     tables: Vec<BoundTable>,
     snapshot_version: u64,
+    /// Spaces from it on were made after the snapshot; of one of several statements.
+    next_space: Space,
     locks: Held,
     lock_timeout: Duration,
     snapshot: Option<Arc<dyn Snapshot>>,
@@ -124,8 +127,8 @@ pub struct Transaction {
     pub reads_anew: bool,
     /// Whether `START TRANSACTION READ ONLY` began it.
     pub read_only: bool,
-    /// The definitions when it began; not of one that ends with its statement.
-    pub begun_with: Option<Arc<Definitions>>,
+    /// The definitions when its snapshot was taken, or when it began; not of one that ends with its statement.
+    pub known: Option<Arc<Definitions>>,
 }
 
 impl Transaction {
@@ -141,6 +144,7 @@ impl Transaction {
             catalog,
             tables: Vec::new(),
             snapshot_version: 0,
+            next_space: Space(u32::MAX),
             locks,
             lock_timeout,
             snapshot: None,
@@ -152,55 +156,8 @@ impl Transaction {
             savepoints: Vec::new(),
             reads_anew: false,
             read_only: false,
-            begun_with: None,
+            known: None,
         }
-    }
-
-    /// Takes the snapshot now, if there is none yet.
-    pub fn snapshot(&mut self) -> &Arc<dyn Snapshot> {
-        self.snapshot.get_or_insert_with(|| {
-            self.snapshot_version = self.catalog.version();
-            self.engine.snapshot()
-        })
-    }
-
-    /// Whether something was read.
-    pub fn has_snapshot(&self) -> bool {
-        self.snapshot.is_some()
-    }
-
-    /// [`Catalog::version`] when the snapshot was taken, or now when there is none yet: what was
-    /// published up to there is in the snapshot, the entries of its active indexes too.
-    fn snapshot_version(&self) -> u64 {
-        match &self.snapshot {
-            Some(_) => self.snapshot_version,
-            None => self.catalog.version(),
-        }
-    }
-
-    /// Whether the snapshot has all entries of a table's active indexes: nothing was published
-    /// since it was taken, the table is as it was when the transaction began, or nobody else writes
-    /// it.
-    pub fn sees_indexes_of(&self, table: &Arc<Table>) -> bool {
-        if self.snapshot_version() == self.catalog.version() || self.catalog.is_temporary(table) {
-            return true;
-        }
-        let known = self.begun_with.as_ref();
-        let known = known.and_then(|known| known.table(&table.database, &table.name).ok());
-        known.is_some_and(|known| wide::is_same(known, table))
-    }
-
-    /// Whether the snapshot has the rows of a table: not if it got other storage since, where some of
-    /// them may be when its primary key has changed.
-    pub fn sees(&self, table: &Arc<Table>) -> bool {
-        if self.snapshot_version() == self.catalog.version()
-            || self.catalog.is_temporary(table)
-            || !self.catalog.is_current(table)
-        {
-            return true;
-        }
-        let known = self.begun_with.as_ref();
-        known.is_none_or(|known| known.all_tables().any(|known| known.id == table.id))
     }
 
     /// Checks that rows of a table may be written: in a read-only transaction those of temporary ones alone.
@@ -244,20 +201,6 @@ impl Transaction {
             self.later = None;
         }
         self.had_snapshot = self.has_snapshot();
-    }
-
-    /// A table was made that nobody else writes: the snapshot, if there is one, is older than its
-    /// storage, which was empty then.
-    pub fn meet_own(&mut self, table: &Table) {
-        let Some(snapshot) = &mut self.snapshot else {
-            return;
-        };
-        let later = self.later.get_or_insert_with(|| {
-            let later = Arc::new(Later::over(Arc::clone(snapshot)));
-            *snapshot = Arc::clone(&later) as Arc<dyn Snapshot>;
-            later
-        });
-        table.own_spaces().for_each(|space| later.add(space));
     }
 
     /// Whether nothing was written.
@@ -307,7 +250,11 @@ impl Transaction {
             };
         }
         self.judged_ms = self.judged_ms.max(self.judged_now());
-        if let Some(bound) = statement.table.take() {
+        if let Some(bound) = statement
+            .table
+            .take()
+            .filter(|_| !statement.rows.is_empty())
+        {
             let mut tables = self.tables.iter();
             if !tables.any(|known| wide::is_same(&known.table, &bound.table)) {
                 self.tables.push(bound);
@@ -365,7 +312,9 @@ impl Transaction {
         }
         let catalog = Arc::clone(&self.catalog);
         let _pass = catalog.enter().await;
-        if !self.tables.iter().all(|bound| bound.is_current(&catalog)) {
+        let is_kept =
+            |bound: &BoundTable| bound.is_current(&catalog) || !self.has_written(&bound.table);
+        if !self.tables.iter().all(is_kept) {
             return Err(Failed::DefinitionChanged);
         }
         let mut all = StatementWrites::default();

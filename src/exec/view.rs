@@ -68,6 +68,12 @@ impl Overlay {
             .map(|((space, key), value)| (*space, key, value.as_ref()))
     }
 
+    /// Whether something was written to a space.
+    pub fn has_any_of(&self, space: Space) -> bool {
+        let mut behind = self.rows.range((space, Vec::new())..);
+        behind.next().is_some_and(|((first, _), _)| *first == space)
+    }
+
     fn range(&self, space: Space, range: &KeyRange) -> Vec<(&Key, Option<&Bytes>)> {
         let start = Bound::Included((space, range.start.clone()));
         let until = match &range.until {

@@ -31,7 +31,8 @@ impl Later {
         self.spaces.write().insert(space);
     }
 
-    fn is_later(&self, space: Space) -> bool {
+    /// Whether a space was made after the snapshot.
+    pub fn is_later(&self, space: Space) -> bool {
         self.spaces.read().contains(&space)
     }
 }

@@ -377,7 +377,6 @@ impl Talk {
                 if let Some(wanted) = self.query(query.text).await? {
                     return Ok(Next::File(wanted));
                 }
-                self.database_may_differ();
             }
             Command::InitDb(name) => self.init_db(name),
             Command::FieldList { table, wildcard } => self.field_list(table, wildcard),
@@ -419,6 +418,9 @@ impl Talk {
     pub(super) fn refresh(&mut self) {
         self.state = self.session.wire_state();
         self.wire.net_write_timeout = self.state.net_write_timeout;
+        if self.session.take_database_news() {
+            self.database_may_differ();
+        }
         for change in self.session.take_changes() {
             self.wire.changes.add(change);
         }

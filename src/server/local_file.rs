@@ -119,7 +119,6 @@ pub(super) async fn receive(
             wanted = talk.query(&rest).await?;
         }
     }
-    talk.database_may_differ();
     talk.end_command();
     Ok(())
 }

@@ -11,6 +11,7 @@ use crate::protocol::Status;
 use crate::protocol::column;
 use crate::protocol::reply::Outcome;
 use crate::protocol::row::{self, RowEncoder};
+use crate::session::monitor::counts;
 use crate::session::{Answer, Done, Reply, ResultSet};
 
 impl Talk {
@@ -133,13 +134,17 @@ impl Talk {
 
     /// `COM_INIT_DB`.
     pub(super) fn init_db(&mut self, name: &[u8]) {
-        let changed = match name_text(name) {
-            Ok(name) => self.session.use_database(name),
-            Err(error) => Err(error),
+        let name = match name_text(name) {
+            Ok(name) => name,
+            Err(error) => return self.error(&error),
         };
+        let used = self.session.run_use(name);
         self.refresh();
-        self.database_may_differ();
-        self.ok_or_error(changed);
+        match used {
+            Ok(()) => self.ok(),
+            // It counts as that of a statement.
+            Err(error) => self.wire.error(&error),
+        }
     }
 
     /// `COM_FIELD_LIST`: definitions without count and without rows.
@@ -169,7 +174,8 @@ impl Talk {
     pub(super) fn statistics(&mut self) {
         let processes = self.context.shared.processes();
         let seconds = processes.uptime().as_secs();
-        let questions = processes.questions_count();
+        let counts = &self.context.shared.monitor().counts;
+        let questions = counts::queries(|verb| counts.of(verb).statements).run;
         let threads = processes.count();
         let thousandths = questions.saturating_mul(1000) / seconds.max(1);
         let slow = self.context.shared.monitor().slow.count();
@@ -189,7 +195,6 @@ impl Talk {
         self.clear_statements();
         let reset = self.session.reset().await;
         self.refresh();
-        self.database_may_differ();
         self.ok_or_error(reset);
     }
 

@@ -197,7 +197,11 @@ impl Session {
             return Ok(());
         }
         check_not_system(&database)?;
-        self.shared.catalog.truncate(&database, &table.name).await
+        self.shared.catalog.truncate(&database, &table.name).await?;
+        // The ids of what was in it were counted by its old storage.
+        let counters = &self.shared.ids.counters;
+        counters.sweep(self.shared.engine.as_ref());
+        Ok(())
     }
 }
 

@@ -97,10 +97,12 @@ impl Session {
     /// What the client is told when it has sent all of it.
     pub async fn load(&mut self, loading: &Loading, source: &mut dyn FileSource) -> Result<Done> {
         let loaded = self.load_rows(loading, source).await;
-        let loaded = loaded.map_err(|error| self.failed(error));
         match &loaded {
             Ok(done) => self.resume((0, done.affected_rows), None),
-            Err(error) => self.resume((0, 0), Some(error.code())),
+            Err(error) => {
+                self.resume((0, 0), Some(error.code()));
+                self.failed(error);
+            }
         }
         loaded
     }

@@ -74,6 +74,7 @@ use crate::types::temporal::Zone;
 use crate::types::{Timestamp, Value};
 use guard::{Identity, Needs};
 pub use monitor::watch::Fetching;
+use monitor::verb::Verb;
 use monitor::watch::{Pending, Text, Watch};
 pub use portions::check_memory;
 use prepared::PreparedStatement;
@@ -209,7 +210,7 @@ impl Session {
 
     /// Keeps an error for SHOW WARNINGS. A deadlock also ends the transaction, as in MySQL, and so
     /// does a changed definition: what was written with the old one cannot be committed.
-    fn failed(&mut self, error: Error) -> Error {
+    fn failed(&mut self, error: &Error) {
         let text = error.message().to_owned();
         self.warnings
             .add(WarningLevel::Error, error.code(), || text);
@@ -217,7 +218,6 @@ impl Session {
         if matches!(error.code(), Code::Deadlock | Code::TableDefinitionChanged) {
             self.drop_transaction();
         }
-        error
     }
 
     /// The rows of a reply have ended, whole or not.
@@ -230,6 +230,7 @@ impl Session {
     pub fn fail_rows(&mut self, rows_count: u64, error: &Error) {
         self.resume((rows_count, 0), Some(error.code()));
         self.returned(rows_count);
+        self.failed(error);
     }
 
     /// So many rows were the whole reply, or all of it that was wanted.
@@ -238,26 +239,41 @@ impl Session {
         self.state.set_warnings_count(self.warnings.count());
     }
 
+    /// Runs `USE` that came as a command of its own.
+    ///
+    /// # Errors
+    /// As [`Session::use_database`].
+    pub fn run_use(&mut self, name: &str) -> Result<()> {
+        self.forget_warnings();
+        let watch = Watch::start(&self.cancel).of_command(Verb::Use);
+        let used = self.use_database(name);
+        self.state.set_warnings_count(0);
+        self.ended_command(watch, used)
+    }
+
     /// Makes a database current.
     ///
     /// # Errors
     /// 1046 when no name is given, 1049 when there is none of that name.
     pub fn use_database(&mut self, name: &str) -> Result<()> {
         if name.is_empty() {
-            return Err(self.failed(Error::new(Code::NoDatabase, "No database selected")));
+            return Err(Error::new(Code::NoDatabase, "No database selected"));
         }
         self.renew_rights();
-        if let Err(error) = self.allow(&Needs::to_use(name)) {
-            return Err(self.failed(error));
-        }
+        self.allow(&Needs::to_use(name))?;
         if !self.knows_database(name) {
-            let error = Error::new(Code::UnknownDatabase, format!("Unknown database '{name}'"));
-            return Err(self.failed(error));
+            let text = format!("Unknown database '{name}'");
+            return Err(Error::new(Code::UnknownDatabase, text));
         }
         let name = system::canonical(name).unwrap_or(name);
         self.state.set_database(Some(name.to_owned()));
         self.track_schema();
         Ok(())
+    }
+
+    /// Whether another database may be current than when this was asked before.
+    pub fn take_database_news(&self) -> bool {
+        self.state.take_database_news()
     }
 
     /// The current database.

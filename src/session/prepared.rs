@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::compile::Compiled;
 use super::guard::Needs;
+use super::monitor::verb::Verb;
 use super::monitor::watch::{self, Text, Watch};
 use super::run::BINDS_MAX;
 use super::temporary::Seen;
@@ -63,7 +64,7 @@ impl PreparedStatement {
             digest: self.long_digest.as_deref(),
         };
         let watch = watch.of(&self.statement, (self.digest, self.mode));
-        (watch, text)
+        (watch.of_execution(), text)
     }
 }
 
@@ -74,9 +75,9 @@ impl Session {
     /// What the client is told.
     pub fn prepare(&mut self, sql: &[u8]) -> Result<Prepared> {
         self.forget_warnings();
-        let watch = Watch::start(&self.cancel);
+        let watch = Watch::start(&self.cancel).of_command(Verb::Prepare);
         let prepared = self.prepare_text(sql);
-        let statement = self.ended_preparing(watch, prepared)?;
+        let statement = self.ended_command(watch, prepared)?;
         let columns = match &statement.compiled {
             Some(compiled) => compiled.columns(),
             None => self.told_columns(&statement.statement),
@@ -295,9 +296,13 @@ impl Session {
     /// Forgets a prepared statement.
     pub fn close_statement(&mut self, id: u32) {
         if self.statements.remove(&id).is_some() {
-            self.state.own().note_closed();
-            self.shared.monitor.counts.note_closed();
+            self.note_closed();
         }
+    }
+
+    fn note_closed(&self) {
+        self.state.own().note_closed();
+        self.shared.monitor.counts.note_closed();
     }
 
     pub(super) fn prepare_named(&mut self, prepare: &Prepare) -> Result<()> {
@@ -329,7 +334,10 @@ impl Session {
 
     pub(super) fn deallocate(&mut self, name: &str) -> Result<()> {
         match self.named.remove(name) {
-            Some(_) => Ok(()),
+            Some(_) => {
+                self.note_closed();
+                Ok(())
+            }
             None => Err(unknown_name(name, "DEALLOCATE PREPARE")),
         }
     }

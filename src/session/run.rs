@@ -16,7 +16,7 @@ use crate::plan::Policy;
 use crate::sql::ast::{AlterAction, AlterTable, Show, Statement, TableName};
 use crate::sql::bind;
 use crate::sql::bound::Hints;
-use crate::sql::context::{Parameters, WarningLevel};
+use crate::sql::context::{Parameters, SessionFacts, WarningLevel};
 use crate::types::Value;
 
 /// How often an autocommit statement is bound when definitions change while it runs. Each time is a
@@ -227,6 +227,9 @@ impl Session {
         parameters: Vec<Value<'static>>,
     ) -> Result<Reply> {
         let parameters = Arc::new(parameters);
+        // A query has evaluated nothing when it is bound again.
+        let is_query = matches!(compiled, Compiled::Query(..));
+        let assigned = self.state.assigned().filter(|_| !is_query);
         for _ in 0..BINDS_MAX {
             self.begin_statement();
             if let (Statement::Select(select), Some(stars)) = (statement, compiled.stars()) {
@@ -252,6 +255,7 @@ impl Session {
                 Ran::Done(reply) => return Ok(reply),
                 Ran::Outdated => {}
             }
+            self.state.go_back(assigned.as_ref());
             self.warnings.take();
             let types: Vec<_> = if compiled.depends_on_parameters() {
                 parameters.iter().map(bind::parameter_type).collect()
@@ -378,7 +382,9 @@ impl Session {
         parameters: Parameters,
     ) -> Result<Option<write::Outcome>> {
         let mut own = self.statement_transaction();
+        let assigned = self.state.assigned();
         for _ in 0..write::CONFLICT_ATTEMPTS_MAX {
+            self.state.go_back(assigned.as_ref());
             let mut env = self.write_env(Arc::clone(&parameters), program.write.target());
             let view = own.view();
             let answered = self.answer_for_write(program, (&mut env, Some(view))).await;

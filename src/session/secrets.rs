@@ -12,6 +12,7 @@
 //! hold one.
 
 use crate::sql::ast::Statement;
+use crate::sql::parse;
 
 /// Words that a password comes behind.
 const SECRET_WORDS: &[&str] = &["identified", "password"];
@@ -149,9 +150,14 @@ fn without_filling(text: &str) -> Option<&str> {
     if trimmed.len() < text.len() {
         return Some(trimmed);
     }
-    // The inside of `/*! … */` is run.
+    // The inside of `/*! … */` is run; that of `/*!99999 … */` is not, and what is then is not looked for.
     if let Some(rest) = text.strip_prefix("/*!") {
-        return Some(rest.trim_start_matches(|one: char| one.is_ascii_digit()));
+        let inside = rest.trim_start_matches(|one: char| one.is_ascii_digit());
+        let version = rest.strip_suffix(inside).unwrap_or_default();
+        let is_run = version
+            .parse()
+            .map_or(version.is_empty(), |version: u32| version <= parse::VERSION);
+        return is_run.then_some(inside);
     }
     if let Some(rest) = text.strip_prefix("/*") {
         return rest.split_once("*/").map(|(_, rest)| rest);
@@ -184,6 +190,14 @@ mod tests {
         (
             "/*!50000 CREATE */ /* c */ USER a IDENTIFIED BY 'x'",
             "/*!50000 CREATE */ /* c */ USER a IDENTIFIED <secret>",
+        ),
+        (
+            "/*!99999 SELECT */ SET PASSWORD = 'x'",
+            "/*!99999 SELECT */ SET PASSWORD <secret>",
+        ),
+        (
+            "CREATE /*!99999 TABLE */ USER a IDENTIFIED BY 'x'",
+            "CREATE /*!99999 TABLE */ USER a IDENTIFIED <secret>",
         ),
         (
             "/* a;b */ SET PASSWORD = 'x'",

@@ -2,8 +2,9 @@
 
 mod computed;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -20,7 +21,7 @@ use crate::error::{Code, Error, Result};
 use crate::exec::cancel::CancelToken;
 use crate::exec::waits::Waits;
 use crate::protocol::compression::Algorithm;
-use crate::sql::context::{Loaded, Pause, SessionFacts};
+use crate::sql::context::{Loaded, Pause, SessionFacts, UserVariables};
 use crate::sql::expr::VariableScope;
 use crate::sql::functions::ASKED_BYTES_MIN;
 use crate::sql::functions::lock::NamedLocks;
@@ -42,6 +43,8 @@ pub struct State {
     connection_id: u32,
     cancel: Arc<CancelToken>,
     kept: Mutex<Kept>,
+    /// Whether a database was made current, or none, and nobody has asked since.
+    is_database_new: AtomicBool,
     sequences: Mutex<Sequences>,
     named_locks: Arc<NamedLocks>,
     files: Files,
@@ -57,7 +60,7 @@ struct Kept {
     tls: Option<Tls>,
     compression: Option<Algorithm>,
     locals: Locals,
-    user_variables: HashMap<String, Value<'static>>,
+    user_variables: UserVariables,
     /// What came by name with the running statement.
     attributes: Vec<(String, Value<'static>)>,
     last_insert_id: u64,
@@ -91,7 +94,7 @@ impl State {
                 tls: None,
                 compression: None,
                 locals: Locals::new(Arc::clone(globals)),
-                user_variables: HashMap::new(),
+                user_variables: UserVariables::default(),
                 attributes: Vec::new(),
                 last_insert_id: 0,
                 told_insert_id: None,
@@ -102,6 +105,7 @@ impl State {
                 errors_count: 0,
             }),
             sequences: Mutex::default(),
+            is_database_new: AtomicBool::new(false),
             named_locks: Arc::clone(named_locks),
             files: files.clone(),
             own: Own::default(),
@@ -153,6 +157,13 @@ impl State {
     /// Makes a database current.
     pub fn set_database(&self, database: Option<String>) {
         self.kept.lock().database = database;
+        self.is_database_new.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether another database may be current than when this was asked before.
+    pub fn take_database_news(&self) -> bool {
+        self.is_database_new.load(Ordering::Relaxed)
+            && self.is_database_new.swap(false, Ordering::Relaxed)
     }
 
     /// Sets or resets a session variable.
@@ -213,7 +224,7 @@ impl State {
         let kept = self.kept.lock();
         let variables = kept.user_variables.iter();
         let mut all: Vec<_> = variables
-            .map(|(name, value)| (name.clone(), value.clone()))
+            .map(|(name, value)| (name.clone(), Value::clone(value)))
             .collect();
         all.sort_by(|a, b| a.0.cmp(&b.0));
         all
@@ -227,7 +238,8 @@ impl State {
         ceiling::drip("a user variable", name.len() + value.memory_bytes())?;
         let mut kept = self.kept.lock();
         kept.check_user_variables([name])?;
-        kept.user_variables.insert(name.to_owned(), value);
+        let all = Arc::make_mut(&mut kept.user_variables);
+        all.insert(name.to_owned(), Arc::new(value));
         Ok(())
     }
 
@@ -300,7 +312,7 @@ impl State {
         self.own.reset();
         let mut kept = self.kept.lock();
         let changed = kept.locals.reset();
-        kept.user_variables.clear();
+        kept.user_variables = UserVariables::default();
         kept.last_insert_id = 0;
         kept.row_count = -1;
         kept.found_rows = 0;
@@ -342,12 +354,8 @@ impl SessionFacts for State {
     }
 
     fn user_variable(&self, name: &str) -> Value<'static> {
-        self.kept
-            .lock()
-            .user_variables
-            .get(name)
-            .cloned()
-            .unwrap_or(Value::Null)
+        let value = self.kept.lock().user_variables.get(name).map(Arc::clone);
+        value.map_or(Value::Null, |value| Value::clone(&value))
     }
 
     fn copied_user_variable(&self, name: &str) -> Result<Value<'static>> {
@@ -357,11 +365,21 @@ impl SessionFacts for State {
         };
         let bytes = value.memory_bytes();
         if bytes < ASKED_BYTES_MIN {
-            return Ok(value.clone());
+            return Ok(Value::clone(value));
         }
         drop(kept);
         ceiling::admit("a user variable", bytes)?;
         Ok(self.user_variable(name))
+    }
+
+    fn assigned(&self) -> Option<UserVariables> {
+        Some(Arc::clone(&self.kept.lock().user_variables))
+    }
+
+    fn go_back(&self, assigned: Option<&UserVariables>) {
+        if let Some(assigned) = assigned {
+            self.kept.lock().user_variables = Arc::clone(assigned);
+        }
     }
 
     fn query_attribute(&self, name: &str) -> Value<'static> {

@@ -33,7 +33,7 @@ impl Session {
     /// One of several statements, between which definitions may change.
     fn long_transaction(&self) -> Transaction {
         let mut transaction = self.new_transaction();
-        transaction.begun_with = Some(self.shared.catalog.current());
+        transaction.known = Some(self.shared.catalog.current());
         transaction.reads_anew = match self.next.isolation {
             None => self.settings.reads_anew,
             Some(IsolationLevel::ReadUncommitted | IsolationLevel::ReadCommitted) => true,
@@ -88,15 +88,21 @@ impl Session {
     }
 
     /// Refuses tables whose rows the open transaction does not see: they were copied since its
-    /// snapshot.
+    /// snapshot. Those that were created since are empty.
     ///
     /// # Errors
     /// 1412.
-    pub(super) fn check_seen(&self, tables: &[Arc<Table>]) -> Result<()> {
-        match &self.transaction {
-            Some(open) if !tables.iter().all(|table| open.sees(table)) => Err(definition_changed()),
-            Some(_) | None => Ok(()),
+    pub(super) fn check_seen(&mut self, tables: &[Arc<Table>]) -> Result<()> {
+        let Some(open) = &mut self.transaction else {
+            return Ok(());
+        };
+        for table in tables {
+            open.meet(table);
+            if !open.sees(table) {
+                return Err(definition_changed());
+            }
         }
+        Ok(())
     }
 
     /// Whether a statement failed because a table is not any more what it was bound with: its storage
@@ -117,7 +123,7 @@ impl Session {
     }
 
     /// [`Session::check_seen`] of a write, and of what it reads.
-    pub(super) fn check_all_seen(&self, program: &write::Program) -> Result<()> {
+    pub(super) fn check_all_seen(&mut self, program: &write::Program) -> Result<()> {
         self.check_seen(std::slice::from_ref(program.write.table()))?;
         self.check_seen(&program.tables_read())
     }

@@ -19,7 +19,7 @@ use crate::exec::view::View;
 use crate::exec::write::{self, Outcome, several};
 use crate::kv::CommitError;
 use crate::sql::bound::InsertKind;
-use crate::sql::context::{Parameters, WarningLevel};
+use crate::sql::context::{Parameters, SessionFacts, WarningLevel};
 use crate::types::Value;
 
 /// What a piece may take of the bytes that the engine writes at once: rows grow by their index
@@ -106,7 +106,9 @@ impl Session {
         if is_of_one_state && self.current_transaction().is_none() {
             own = Some(self.statement_transaction());
         }
+        let assigned = self.state.assigned();
         for _ in 0..write::CONFLICT_ATTEMPTS_MAX {
+            self.state.go_back(assigned.as_ref());
             let mut env = self.select_env(Arc::clone(&parameters), query.tables());
             env.ctx.strict_write = self.settings.mode.strict && !program.write.ignores();
             env.view = own.as_mut().map(Transaction::view).or(env.view);
@@ -228,7 +230,9 @@ impl Session {
         self.check_seen(program.query.tables())?;
         self.heed(&program.change.hints);
         let ignores = program.change.ignore;
+        let assigned = self.state.assigned();
         for _ in 0..write::CONFLICT_ATTEMPTS_MAX {
+            self.state.go_back(assigned.as_ref());
             let in_transaction = self.current_transaction().is_some();
             let mut own = self.statement_transaction();
             let mut env = self.select_env(Arc::clone(&parameters), program.query.tables());

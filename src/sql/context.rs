@@ -1,5 +1,6 @@
 //! What an evaluation may look at besides its row: the clock, the session, the parameters.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,6 +12,9 @@ use super::functions::random::Sequences;
 use super::members::Members;
 use crate::error::{Code, Error, Result};
 use crate::types::{Timestamp, Value};
+
+/// The `@name` of a session at one moment.
+pub type UserVariables = Arc<HashMap<String, Arc<Value<'static>>>>;
 
 /// Facts and variables of the session that runs a statement. Implemented by `session`.
 pub trait SessionFacts: Send + Sync {
@@ -35,6 +39,12 @@ pub trait SessionFacts: Send + Sync {
     fn assign_user_variable(&self, _name: &str, _value: Value<'static>) -> Result<()> {
         Ok(())
     }
+    /// The `@name` of now, for [`SessionFacts::go_back`].
+    fn assigned(&self) -> Option<UserVariables> {
+        None
+    }
+    /// A statement starts over: what it has assigned since is taken back.
+    fn go_back(&self, _assigned: Option<&UserVariables>) {}
     /// What the client sent by name with the statement; `NULL` when it did not.
     fn query_attribute(&self, _name: &str) -> Value<'static> {
         Value::Null

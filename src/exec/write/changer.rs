@@ -169,6 +169,11 @@ impl<'a> Changer<'a> {
                     .must_be_unchanged(index::space(index), key.clone());
             }
         }
+        if let Some(freed) = change.delete.as_ref().filter(|_| !self.env.autocommit) {
+            // Until the transaction ends nobody knows whether the values are free: who wants them waits.
+            let (space, cancel) = (index::space(index), &self.env.cancel);
+            self.transaction.lock(space, freed, cancel).await?;
+        }
         let new = change.put.as_ref().filter(|_| change.must_be_absent);
         if let Some(entry) = new
             && self.owner(index, &entry.key).await?.is_some()

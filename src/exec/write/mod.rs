@@ -232,10 +232,12 @@ impl Outcome {
 /// Those of evaluation, coercion, refusal, locking and commit. Nothing of a failed statement
 /// is kept.
 pub async fn run(program: &Program, env: &Env, transaction: &mut Transaction) -> Result<Outcome> {
+    let assigned = env.ctx.facts.assigned();
     for _ in 0..CONFLICT_ATTEMPTS_MAX {
         if let Some(outcome) = attempt(program, env, transaction).await? {
             return Ok(outcome);
         }
+        env.ctx.facts.go_back(assigned.as_ref());
     }
     Err(too_many_conflicts())
 }

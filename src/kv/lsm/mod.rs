@@ -34,6 +34,7 @@ mod fault;
 mod files;
 mod foreign;
 mod gone;
+mod id_ranges;
 mod journal;
 mod manifest;
 mod options;

@@ -32,6 +32,7 @@ use std::sync::Arc;
 use parking_lot::RwLock;
 
 use super::gone::Gone;
+use super::id_ranges::IdRanges;
 use crate::kv::expiry::Expiry;
 use crate::kv::{Error, KeyRange, Result, Space, Spaces};
 
@@ -295,26 +296,26 @@ impl Registry {
 
 /// The dropped spaces, shared with running compactions.
 #[derive(Debug, Clone, Default)]
-pub(super) struct DeadSpaces(Arc<RwLock<HashSet<Space>>>);
+pub(super) struct DeadSpaces(Arc<RwLock<IdRanges>>);
 
 impl DeadSpaces {
     pub(super) fn extend(&self, spaces: impl IntoIterator<Item = Space>) {
-        self.0.write().extend(spaces);
+        let mut dead = self.0.write();
+        for space in spaces {
+            dead.insert(space);
+        }
     }
 
     pub(super) fn contains(&self, space: Space) -> bool {
-        self.0.read().contains(&space)
+        self.0.read().contains(space)
     }
 
     /// Whether there is one from this space to that.
     pub(super) fn has_between(&self, first: Space, last: Space) -> bool {
-        self.0
-            .read()
-            .iter()
-            .any(|dead| (first..=last).contains(dead))
+        self.0.read().has_between(first, last)
     }
 
-    /// How many there are.
+    /// How many ranges of them there are.
     #[cfg(test)]
     pub(super) fn len(&self) -> usize {
         self.0.read().len()

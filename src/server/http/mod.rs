@@ -26,7 +26,7 @@ use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
@@ -67,7 +67,7 @@ struct Known {
     /// One page of `/metrics` is made at a time: a disk that hangs holds one thread, not one for each
     /// question.
     pages: Arc<Semaphore>,
-    page_waiters: Semaphore,
+    page_waiters: Arc<Semaphore>,
     page_time_max: Duration,
     /// Of the process, since the epoch.
     started_seconds: Option<u64>,
@@ -98,7 +98,7 @@ impl Http {
             shared: OnceLock::new(),
             is_stopping: AtomicBool::new(false),
             pages: Arc::new(Semaphore::new(1)),
-            page_waiters: Semaphore::new(PAGE_WAITERS_MAX),
+            page_waiters: Arc::new(Semaphore::new(PAGE_WAITERS_MAX)),
             page_time_max,
             started_seconds: process::started_seconds(),
         });
@@ -166,6 +166,7 @@ async fn serve(mut socket: TcpStream, known: &Known, place: &Place) -> std::io::
     };
     socket.write_all(&answer.bytes()).await?;
     socket.shutdown().await?;
+    drop(answer.waiter);
     place.enter(Stage::Leaving);
     // A socket that is closed with something unread takes the answer back.
     let mut rest = Vec::with_capacity(HEAD_BYTES_MAX);
@@ -186,6 +187,8 @@ struct Answer {
     body: String,
     /// Whether the body is left out.
     is_head: bool,
+    /// The place of one who waited for a page, until it is sent.
+    waiter: Option<OwnedSemaphorePermit>,
 }
 
 impl Answer {
@@ -195,6 +198,7 @@ impl Answer {
             media_type: TEXT_TYPE,
             body: body.into(),
             is_head: false,
+            waiter: None,
         }
     }
 
@@ -251,12 +255,13 @@ impl Known {
         let Some(shared) = self.shared.get() else {
             return Answer::text(UNAVAILABLE, "starting\n");
         };
-        let Ok(_waiter) = self.page_waiters.try_acquire() else {
+        let Ok(waiter) = Arc::clone(&self.page_waiters).try_acquire_owned() else {
             return Answer::text(UNAVAILABLE, "many wait for the numbers\n");
         };
         match timeout(self.page_time_max, self.page(Arc::clone(shared))).await {
             Ok(Some(page)) => Answer {
                 media_type: METRICS_TYPE,
+                waiter: Some(waiter),
                 ..Answer::text("200 OK", page)
             },
             Ok(None) => Answer::text("500 Internal Server Error", "there is no page\n"),

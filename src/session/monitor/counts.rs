@@ -26,6 +26,8 @@ pub struct Counts {
 #[derive(Debug)]
 struct Place {
     verbs: [OfVerb; Verb::COUNT],
+    /// Statements that had been prepared.
+    executions: AtomicU64,
 }
 
 #[derive(Debug, Default)]
@@ -64,6 +66,7 @@ impl Default for Counts {
     fn default() -> Counts {
         let place = || Place {
             verbs: std::array::from_fn(|_| OfVerb::default()),
+            executions: AtomicU64::new(0),
         };
         Counts {
             places: (0..PLACES).map(|_| Apart(place())).collect(),
@@ -77,6 +80,7 @@ impl Default for Counts {
 #[derive(Debug)]
 pub struct Own {
     statements: [AtomicU64; Verb::COUNT],
+    executions: AtomicU64,
     closed: AtomicU64,
 }
 
@@ -84,6 +88,7 @@ impl Default for Own {
     fn default() -> Own {
         Own {
             statements: std::array::from_fn(|_| AtomicU64::new(0)),
+            executions: AtomicU64::new(0),
             closed: AtomicU64::new(0),
         }
     }
@@ -91,9 +96,12 @@ impl Default for Own {
 
 impl Own {
     /// Counts a statement that has ended.
-    pub(super) fn note(&self, verb: Verb) {
-        if let Some(count) = self.statements.get(verb.position()) {
+    pub(super) fn note(&self, event: &Event) {
+        if let Some(count) = self.statements.get(event.verb.position()) {
             count.fetch_add(1, Ordering::Relaxed);
+        }
+        if event.is_execution {
+            self.executions.fetch_add(1, Ordering::Relaxed);
         }
     }
 
@@ -108,6 +116,11 @@ impl Own {
         count.map_or(0, |count| count.load(Ordering::Relaxed))
     }
 
+    /// Statements that had been prepared: `Com_stmt_execute`.
+    pub fn executions(&self) -> u64 {
+        self.executions.load(Ordering::Relaxed)
+    }
+
     /// Prepared statements that the client closed: `Com_stmt_close`.
     pub fn closed(&self) -> u64 {
         self.closed.load(Ordering::Relaxed)
@@ -115,8 +128,29 @@ impl Own {
 
     /// Begins again.
     pub fn reset(&self) {
-        let counts = self.statements.iter().chain([&self.closed]);
+        let others = [&self.executions, &self.closed];
+        let counts = self.statements.iter().chain(others);
         counts.for_each(|count| count.store(0, Ordering::Relaxed));
+    }
+}
+
+/// Statements of all kinds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Queries {
+    /// MySQL's `Queries`.
+    pub all: u64,
+    /// But those that were prepared only: MySQL's `Questions`.
+    pub run: u64,
+}
+
+/// The sums of what `of` says of each kind.
+pub fn queries(of: impl Fn(Verb) -> u64) -> Queries {
+    let prepared = of(Verb::Prepare);
+    let others = Verb::ALL.iter().filter(|verb| **verb != Verb::Prepare);
+    let run = others.map(|verb| of(*verb)).sum();
+    Queries {
+        all: prepared + run,
+        run,
     }
 }
 
@@ -126,9 +160,13 @@ impl Counts {
         if let Some(code) = event.error {
             self.note_error(code);
         }
-        let place = self.places.get(place());
-        let verb = place.and_then(|Apart(place)| place.verbs.get(event.verb.position()));
-        let Some(verb) = verb else {
+        let Some(Apart(place)) = self.places.get(place()) else {
+            return;
+        };
+        if event.is_execution {
+            place.executions.fetch_add(1, Ordering::Relaxed);
+        }
+        let Some(verb) = place.verbs.get(event.verb.position()) else {
             return;
         };
         let add = |counter: &AtomicU64, more: u64| {
@@ -157,6 +195,13 @@ impl Counts {
     /// Counts a prepared statement that a client closed.
     pub fn note_closed(&self) {
         self.closed.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Statements that had been prepared.
+    pub fn executions(&self) -> u64 {
+        let each = self.places.iter();
+        each.map(|Apart(place)| place.executions.load(Ordering::Relaxed))
+            .sum()
     }
 
     /// Prepared statements that clients closed.

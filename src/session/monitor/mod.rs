@@ -44,6 +44,8 @@ pub struct Monitor {
 pub struct Event {
     /// What kind.
     pub verb: Verb,
+    /// Whether it was prepared before.
+    pub is_execution: bool,
     /// How long it took, until its last row was given to the network.
     pub nanos: u64,
     /// Of which it waited for row locks.
@@ -65,6 +67,7 @@ impl Event {
     pub fn of(verb: Verb) -> Event {
         Event {
             verb,
+            is_execution: false,
             nanos: 0,
             lock_nanos: 0,
             rows_sent: 0,

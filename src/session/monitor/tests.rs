@@ -228,6 +228,70 @@ async fn rows_that_are_fetched_by_and_by_are_of_their_statement() {
     assert!(u128::from(slow.event.nanos) <= most.as_nanos());
 }
 
+/// What an error leaves is no warning.
+#[tokio::test]
+async fn an_error_is_not_among_the_warnings_that_are_counted() {
+    let (_shared, mut session) = shared(Storage::Memory).await;
+    for sql in [
+        "SELECT nosuch FROM t WHERE a = 1",
+        "SELECT a + 9223372036854775807 FROM t WHERE a = 1",
+    ] {
+        run(&mut session, sql).await.unwrap_err();
+        let errors = run(&mut session, "SHOW ERRORS").await.unwrap();
+        assert_eq!(errors.len(), 1, "{sql}");
+    }
+    for text in [
+        "SELECT `nosuch` FROM `t` WHERE `a` = ?",
+        "SELECT `a` + ? FROM `t` WHERE `a` = ?",
+    ] {
+        let counted = digest(&mut session, text, "SUM_ERRORS, SUM_WARNINGS").await;
+        assert_eq!(counted, ["1", "0"], "{text}");
+    }
+}
+
+async fn status(session: &mut Session, name: &str) -> u64 {
+    let sql = format!("SHOW SESSION STATUS LIKE '{name}'");
+    let rows = run(session, &sql).await.unwrap();
+    rows[0][1].parse().unwrap()
+}
+
+#[tokio::test]
+async fn commands_are_counted_as_what_they_are() {
+    let (_shared, mut session) = shared(Storage::Memory).await;
+    let names = [
+        "Com_stmt_prepare",
+        "Com_stmt_execute",
+        "Com_stmt_close",
+        "Com_dealloc_sql",
+        "Com_change_db",
+        "Com_select",
+        "Questions",
+        "Queries",
+    ];
+    let mut before = Vec::new();
+    for name in names {
+        before.push(status(&mut session, name).await);
+    }
+    let id = session.prepare(b"SELECT a FROM t WHERE a = ?").unwrap().id;
+    execute(&mut session, id, 1).await;
+    session.close_statement(id);
+    for sql in [
+        "PREPARE p FROM 'SELECT 1'",
+        "EXECUTE p",
+        "DEALLOCATE PREPARE p",
+    ] {
+        run(&mut session, sql).await.unwrap();
+    }
+    session.run_use("default").unwrap();
+    session.run_use("nosuch").unwrap_err();
+    let mut grown = Vec::new();
+    for (name, before) in names.iter().zip(before) {
+        grown.push(status(&mut session, name).await - before);
+    }
+    // Seven names were asked for before the eighth was, and the other way round: eight in between.
+    assert_eq!(grown, [2, 2, 2, 1, 2, 2, 5 + 8, 7 + 8], "{names:?}");
+}
+
 #[tokio::test]
 async fn what_its_client_did_not_wait_for_has_failed() {
     let (shared, mut session) = shared(Storage::Memory).await;

@@ -55,6 +55,7 @@ verbs! {
     Account "account" "";
     Prepare "prepare" "Com_stmt_prepare";
     Execute "execute" "Com_execute_sql";
+    Deallocate "deallocate" "Com_dealloc_sql";
     Maintain "maintain" "";
     Other "other" "";
     Invalid "invalid" "";
@@ -99,7 +100,8 @@ impl Verb {
             Statement::Show(_) | Statement::Describe(_) => Verb::Show,
             Statement::Explain(_) | Statement::ExplainRow(_) => Verb::Explain,
             Statement::Account(_) => Verb::Account,
-            Statement::Prepare(_) | Statement::Deallocate(_) => Verb::Prepare,
+            Statement::Prepare(_) => Verb::Prepare,
+            Statement::Deallocate(_) => Verb::Deallocate,
             Statement::Execute(_) => Verb::Execute,
             Statement::Maintain(_)
             | Statement::Advise(_)

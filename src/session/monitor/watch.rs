@@ -33,6 +33,8 @@ pub(in crate::session) struct Watch {
     /// What it took before that: of one whose rows are fetched by and by.
     spent: Spent,
     verb: Verb,
+    /// Whether it was prepared before.
+    is_execution: bool,
     /// `None` of what is in no digest.
     read: Option<Read>,
 }
@@ -106,6 +108,7 @@ impl Watch {
             lock_nanos_before: cancel.lock_nanos(),
             spent: Spent::default(),
             verb: Verb::Invalid,
+            is_execution: false,
             read: None,
         }
     }
@@ -127,10 +130,15 @@ impl Watch {
         }
     }
 
-    /// A statement is prepared, and not run.
-    pub(in crate::session) fn of_prepare(self) -> Watch {
+    /// A command of the protocol, which has no text: in no digest.
+    pub(in crate::session) fn of_command(self, verb: Verb) -> Watch {
+        Watch { verb, ..self }
+    }
+
+    /// A prepared statement is run.
+    pub(in crate::session) fn of_execution(self) -> Watch {
         Watch {
-            verb: Verb::Prepare,
+            is_execution: true,
             ..self
         }
     }
@@ -156,6 +164,7 @@ impl Watch {
         *self = Watch {
             spent: self.spent,
             verb: self.verb,
+            is_execution: self.is_execution,
             read: self.read,
             ..Watch::start(cancel)
         };
@@ -252,12 +261,13 @@ impl Session {
         text: Text<'_>,
         error: Error,
     ) -> Error {
-        let error = self.failed(error);
         let came = Came {
             error: Some(error.code()),
             ..Came::default()
         };
+        // Before the error is among the warnings: it is counted as what it is.
         self.note_end(watch, text, came);
+        self.failed(&error);
         error
     }
 
@@ -266,23 +276,22 @@ impl Session {
         self.ended_by(watch, Text::whole(b""), error)
     }
 
-    /// A statement was prepared, or not.
+    /// A command without a text was carried out, or not.
     ///
     /// # Errors
-    /// What that failed with.
-    pub(in crate::session) fn ended_preparing<T>(
+    /// What it failed with, kept for SHOW WARNINGS.
+    pub(in crate::session) fn ended_command<T>(
         &mut self,
         watch: Watch,
         result: Result<T>,
     ) -> Result<T> {
         match result {
-            Ok(prepared) => {
-                let ended = (watch.of_prepare(), Instant::now());
-                let event = self.event(ended, Came::default());
+            Ok(done) => {
+                let event = self.event((watch, Instant::now()), Came::default());
                 self.count(&event);
-                Ok(prepared)
+                Ok(done)
             }
-            Err(error) => Err(self.ended_unread(watch.of_prepare(), error)),
+            Err(error) => Err(self.ended_unread(watch, error)),
         }
     }
 
@@ -365,12 +374,16 @@ impl Session {
             watch.go_on(&self.cancel);
         }
         self.resume((rows_count, 0), error.map(Error::code));
+        if let Some(error) = error {
+            self.failed(error);
+        }
     }
 
     fn event(&self, (watch, ended_at): (Watch, Instant), came: Came) -> Event {
         let spent = watch.spent_until(ended_at, &self.cancel);
         Event {
             verb: watch.verb,
+            is_execution: watch.is_execution,
             nanos: spent.nanos,
             lock_nanos: spent.lock_nanos,
             rows_sent: came.rows_sent,
@@ -405,7 +418,7 @@ impl Session {
     /// Counts a statement among those of the server and of the session.
     fn count(&self, event: &Event) {
         self.shared.monitor.counts.note(event);
-        self.state.own().note(event.verb);
+        self.state.own().note(event);
     }
 
     fn place(&self, read: Read) -> Place {

@@ -6,6 +6,7 @@ use crate::protocol::compression::Algorithm;
 use crate::session::Session;
 use crate::session::Shared;
 use crate::session::listing::{Listing, TEXT};
+use crate::session::monitor::counts;
 use crate::session::monitor::verb::Verb;
 use crate::session::state::State;
 use crate::session::variables::registry::{self, Kind};
@@ -57,17 +58,26 @@ pub(in crate::session) fn status(
     let running = processes.running_count();
     let count = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
     let uptime = processes.uptime().as_secs();
-    let closed = if is_global {
-        monitor.counts.closed()
-    } else {
-        state.own().closed()
+    let of = |verb: Verb| {
+        if is_global {
+            monitor.counts.of(verb).statements
+        } else {
+            state.own().of(verb)
+        }
     };
+    let (closed, executions) = if is_global {
+        (monitor.counts.closed(), monitor.counts.executions())
+    } else {
+        (state.own().closed(), state.own().executions())
+    };
+    let queries = counts::queries(of);
     let rows = [
         ("Com_stmt_close", closed),
+        ("Com_stmt_execute", executions),
         ("Connections", processes.connections_count()),
         ("Internal_errors", internal),
-        ("Queries", processes.questions_count()),
-        ("Questions", processes.questions_count()),
+        ("Queries", queries.all),
+        ("Questions", queries.run),
         ("Slow_queries", monitor.slow.count()),
         ("Threads_connected", count(processes.count())),
         ("Threads_running", count(running)),
@@ -95,14 +105,7 @@ pub(in crate::session) fn status(
     ];
     let texts = texts.map(|(name, value)| (name.to_owned(), value.to_owned()));
     let verbs = Verb::ALL.iter().filter(|verb| !verb.status().is_empty());
-    let verbs = verbs.map(|verb| {
-        let count = if is_global {
-            monitor.counts.of(*verb).statements
-        } else {
-            state.own().of(*verb)
-        };
-        (verb.status().to_owned(), count.to_string())
-    });
+    let verbs = verbs.map(|verb| (verb.status().to_owned(), of(*verb).to_string()));
     let mut all: Vec<_> = rows.into_iter().chain(texts).chain(verbs).collect();
     all.sort();
     all

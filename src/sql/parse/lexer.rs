@@ -11,7 +11,7 @@ use crate::error::{Code, Error, Result};
 use crate::sql::context::Mode;
 
 /// The version that `/*!NNNNN … */` is compared with: what the server calls itself.
-const VERSION: u32 = 80_040;
+pub const VERSION: u32 = 80_040;
 
 /// Takes a text apart, up to the first `;`.
 pub(super) struct Lexer<'a> {

@@ -43,6 +43,7 @@ mod word;
 mod write;
 
 pub use self::digest::{DIGEST_BYTES_MAX, Digest, DigestKey, digest};
+pub use self::lexer::VERSION;
 pub use self::word::keywords;
 use super::ast::{Expr, Statement};
 use super::context::Mode;

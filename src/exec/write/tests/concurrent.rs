@@ -410,3 +410,68 @@ async fn statements_go_on_while_tables_are_emptied_and_indexes_come_and_go() {
     }
     engine.close().await.unwrap();
 }
+
+/// Until somebody waits for a row lock.
+async fn until_waited_for(shared: &Arc<Shared>) {
+    while shared.locks().waiting() == 0 {
+        tokio::task::yield_now().await;
+    }
+}
+
+/// What a statement assigns is assigned once, however often it starts over.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_statement_that_starts_over_assigns_its_variables_anew() {
+    let definition = "CREATE TABLE t (a INT PRIMARY KEY, n INT, v INT)";
+    let (_, shared) = serve(definition, "none").await;
+    let (mut first, mut second) = (session(&shared, 1), session(&shared, 2));
+    for update in [
+        "UPDATE t SET n = (@i := @i + 1) WHERE a > 0 ORDER BY a",
+        "UPDATE t JOIN (SELECT 1 AS one) o ON o.one < t.a + 1 SET n = (@i := @i + 1) WHERE t.a > 0",
+    ] {
+        ask(&mut first, "DELETE FROM t WHERE a > 0").await;
+        let rows = "INSERT INTO t VALUES (1, 0, 0), (2, 0, 0), (3, 0, 0)";
+        assert_eq!(ask(&mut first, rows).await, "affected 3");
+        ask(&mut second, "BEGIN").await;
+        ask(&mut second, "UPDATE t SET v = v + 1 WHERE a = 2").await;
+        ask(&mut first, "SET @i := 0").await;
+        let updating = tokio::spawn(async move {
+            let done = ask(&mut first, update).await;
+            (first, done)
+        });
+        until_waited_for(&shared).await;
+        assert_eq!(ask(&mut second, "COMMIT").await, "affected 0");
+        let done;
+        (first, done) = updating.await.unwrap();
+        assert_eq!(done, "affected 3", "{update}");
+        let found = "SELECT a FROM t WHERE a > 0 AND n = a";
+        assert_eq!(ask(&mut first, found).await, "rows 3", "{update}");
+        assert_eq!(
+            ask(&mut first, "SELECT a FROM t WHERE a = @i").await,
+            "rows 1"
+        );
+    }
+}
+
+/// Who wants values that another transaction gives up waits until it has.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_value_that_a_transaction_gives_up_is_waited_for() {
+    let definition = "CREATE TABLE t (a INT PRIMARY KEY, b INT)";
+    let (_, shared) = serve(definition, "UNIQUE u (b)").await;
+    let taken = "error 1062: Duplicate entry '5' for key 't.u'";
+    for (gives_up, end, told) in [
+        ("UPDATE t SET b = 6 WHERE a = 1", "COMMIT", "affected 1"),
+        ("DELETE FROM t WHERE a = 1", "COMMIT", "affected 1"),
+        ("DELETE FROM t WHERE a = 1", "ROLLBACK", taken),
+    ] {
+        let (mut first, mut second) = (session(&shared, 1), session(&shared, 2));
+        ask(&mut first, "DELETE FROM t WHERE a > 0").await;
+        ask(&mut first, "INSERT INTO t VALUES (1, 5)").await;
+        ask(&mut first, "BEGIN").await;
+        assert_eq!(ask(&mut first, gives_up).await, "affected 1");
+        let inserting =
+            tokio::spawn(async move { ask(&mut second, "INSERT INTO t VALUES (2, 5)").await });
+        until_waited_for(&shared).await;
+        assert_eq!(ask(&mut first, end).await, "affected 0");
+        assert_eq!(inserting.await.unwrap(), told, "{gives_up}, {end}");
+    }
+}
