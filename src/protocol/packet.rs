@@ -28,6 +28,9 @@ const INLINE_BYTES_MAX: usize = 64 * 1024;
 /// that waits holds it.
 const SPARE_BYTES_MIN: usize = 1024;
 
+/// The most room that is offered to one read of a packet that is longer than [`INLINE_BYTES_MAX`].
+const GATHERED_AT_ONCE: usize = 64 * 1024;
+
 /// Read buffers above this are given back when a connection goes idle.
 const IDLE_BYTES_MAX: usize = 4 * 1024;
 
@@ -153,6 +156,12 @@ impl PacketReader {
         if self.start == self.end {
             self.start = 0;
             self.end = 0;
+        }
+        if let Some(gathering) = &self.gathering {
+            let wanted = gathering.part_bytes_left.min(GATHERED_AT_ONCE);
+            if self.buffer.len() - self.end < wanted {
+                self.buffer.resize(self.end + wanted, 0);
+            }
         }
         if self.buffer.len() - self.end < SPARE_BYTES_MIN && 0 < self.start {
             self.buffer.copy_within(self.start..self.end, 0);
@@ -281,7 +290,8 @@ impl PacketReader {
     /// Gives memory back; to be called when the connection waits for its client.
     pub fn shrink(&mut self) {
         self.gathered = Vec::new();
-        if self.start == self.end && IDLE_BYTES_MAX < self.buffer.len() {
+        let is_idle = self.start == self.end && self.gathering.is_none();
+        if is_idle && IDLE_BYTES_MAX < self.buffer.len() {
             self.buffer = Vec::new();
             self.start = 0;
             self.end = 0;

@@ -202,11 +202,9 @@ impl Parameters {
             return Ok(Decoded::default());
         }
         let nulls = reader.bytes(count.div_ceil(8))?;
+        // Kept types may be more: those of attributes that do not come this time.
         if reader.u8()? != 0 {
             self.read_types(&mut reader, (count, layout))?;
-        }
-        if !self.encodings.is_empty() && self.encodings.len() != count {
-            return Err(untyped());
         }
         let mut values = Vec::with_capacity(own);
         let mut attributes = Vec::new();

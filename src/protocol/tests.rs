@@ -641,6 +641,35 @@ fn long_payloads_are_split_and_gathered_again() {
     }
 }
 
+/// A large packet takes few reads, also where the reader goes idle between them.
+#[test]
+fn large_packets_are_read_in_large_pieces() {
+    const BYTES: usize = 1 << 20;
+    let mut writer = PacketWriter::default();
+    writer.packet(|out| out.extend(std::iter::repeat_n(7, BYTES)));
+    writer.set_sequence(0);
+    writer.packet(|out| out.push(9));
+    let (mut reader, mut bytes, mut reads_count) = (PacketReader::new(BYTES), writer.bytes(), 0);
+    let packet = loop {
+        reader.shrink();
+        let spare = reader.spare();
+        let count = spare.len().min(bytes.len());
+        spare[..count].copy_from_slice(&bytes[..count]);
+        reader.filled(count);
+        bytes = &bytes[count..];
+        reads_count += 1;
+        if let Some(packet) = reader.next(0).unwrap() {
+            break packet;
+        }
+    };
+    assert!(reads_count <= BYTES / (64 << 10) + 2, "{reads_count}");
+    assert_eq!(reader.payload(&packet).map(<[u8]>::len), Some(BYTES));
+    feed(&mut reader, bytes);
+    assert!(reader.next(0).unwrap().is_some());
+    reader.shrink();
+    assert!(reader.spare().len() <= 4 << 10);
+}
+
 #[test]
 fn too_long_packets_are_skipped_and_the_stream_lives_on() {
     for bytes in [101, 70_000, PART_BYTES_MAX + 5] {

@@ -338,6 +338,10 @@ impl Talk {
             Ok(Command::StmtSendLongData { id, .. }) => {
                 self.statements.fail_long_data(id, refusal);
             }
+            Ok(Command::StmtPrepare(_)) => {
+                self.statements.forget_last();
+                self.error(&refusal);
+            }
             Ok(_) | Err(_) => self.error(&refusal),
         }
     }

@@ -26,6 +26,9 @@ use crate::types::{ResultColumn, Value};
 /// Open cursors of one connection: each holds a snapshot and up to a page of rows.
 const CURSORS_MAX: usize = 32;
 
+/// No statement has this number.
+const NO_STATEMENT_ID: u32 = 0;
+
 /// The bytes of a statement's text that are kept for SHOW PROCESSLIST.
 const TEXT_BYTES_MAX: usize = 256;
 
@@ -100,6 +103,11 @@ impl Statements {
         }
     }
 
+    /// A PREPARE was not carried out: what its client calls the last one is none.
+    pub(super) fn forget_last(&mut self) {
+        self.last_id = NO_STATEMENT_ID;
+    }
+
     fn cursors_count(&self) -> usize {
         self.by_id
             .values()
@@ -125,6 +133,8 @@ impl Talk {
     }
 
     fn try_prepare(&mut self, text: &[u8]) -> Result<Prepared> {
+        // What fails is the last one, too: MariaDB's clients run it by this number without waiting for an answer.
+        self.statements.forget_last();
         let prepared = self.session.prepare(text)?;
         let statement = Statement {
             text: String::from_utf8_lossy(text.get(..TEXT_BYTES_MAX).unwrap_or(text)).into(),

@@ -65,6 +65,11 @@ impl Talk {
             pace.keep().await;
             stopped = self.registration.cancel().check().err();
         }
+        // `COMMIT RELEASE` and its like: what stands behind it is not run, and the connection ends without a word.
+        let is_over = self.registration.cancel().ends_connection().is_some();
+        if stopped.is_none() && is_over {
+            return Ok(false);
+        }
         if let Some(error) = &stopped {
             self.error(error);
         }

@@ -11,6 +11,7 @@ use super::guard::Needs;
 use super::monitor::verb::Verb;
 use super::monitor::watch::{self, Text, Watch};
 use super::run::BINDS_MAX;
+use super::show::keeps_warnings;
 use super::temporary::Seen;
 use super::{Prepared, Reply, Session};
 use crate::ceiling;
@@ -74,10 +75,14 @@ impl Session {
     /// # Errors
     /// What the client is told.
     pub fn prepare(&mut self, sql: &[u8]) -> Result<Prepared> {
+        let before = Arc::clone(&self.warnings);
         self.forget_warnings();
         let watch = Watch::start(&self.cancel).of_command(Verb::Prepare);
         let prepared = self.prepare_text(sql);
         let statement = self.ended_command(watch, prepared)?;
+        if keeps_warnings(&statement.statement) {
+            self.warnings = before;
+        }
         let columns = match &statement.compiled {
             Some(compiled) => compiled.columns(),
             None => self.told_columns(&statement.statement),

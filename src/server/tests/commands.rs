@@ -238,13 +238,55 @@ async fn who_ends_itself() {
         client.query(sql).await;
         assert_eq!(client.packets(2).await, [wanted, "closed"], "{sql}");
     }
-    // By the command, too.
+    // Nothing behind it is run.
     let mut client = Client::root(server.address, FLAGS).await;
+    let texts = "SET @a = 1; COMMIT RELEASE; CREATE TABLE `default`.behind (id INT PRIMARY KEY)";
+    client.query(texts).await;
+    assert_eq!(client.packets(3).await, ["OK 0a", "OK 0a", "closed"]);
+    let mut client = Client::root(server.address, FLAGS).await;
+    client.query("DROP TABLE `default`.behind").await;
+    assert_eq!(client.packets(1).await, ["ERR 1051"]);
+    // By the command, too.
     client.query("SELECT CONNECTION_ID()").await;
     let row = client.packets(5).await[3].clone();
     let mut kill = vec![0x0C];
     put_u32(&mut kill, row[4..].parse().unwrap());
     client.command(&kill).await;
     assert_eq!(client.packets(2).await, ["ERR 1317", "closed"]);
+    server.stop().await;
+}
+
+/// The number that stands for the last statement is that of none, once a PREPARE was not carried out.
+#[tokio::test]
+async fn no_statement_is_the_last_after_one_that_failed() {
+    let server = Running::start("secret", 10).await;
+    let mut client = Client::root(server.address, WITH_DEPRECATE_EOF).await;
+    let run = b"\x17\xff\xff\xff\xff\0\x01\0\0\0";
+    client.command(b"\x16DO 1").await;
+    client.packets(1).await;
+    client.command(run).await;
+    assert_eq!(client.packets(1).await, ["OK 02"]);
+    client.command(b"\x16DO").await;
+    assert_eq!(client.packets(1).await, ["ERR 1064"]);
+    client.command(run).await;
+    assert_eq!(client.packets(1).await, ["ERR 1243"]);
+    server.stop().await;
+}
+
+/// Drivers that prepare all statements ask for warnings so, too.
+#[tokio::test]
+async fn warnings_are_there_for_a_prepared_show_warnings() {
+    let server = Running::start("secret", 10).await;
+    let mut client = Client::root(server.address, WITH_DEPRECATE_EOF).await;
+    client.query("DO 1/0").await;
+    client.packets(1).await;
+    client.command(b"\x16SHOW COUNT(*) WARNINGS").await;
+    client.packets(2).await;
+    client.command(b"\x17\x01\0\0\0\0\x01\0\0\0").await;
+    let packets = client.packets(4).await;
+    assert_eq!(
+        packets[2],
+        "\\x00\\x00\\x01\\x00\\x00\\x00\\x00\\x00\\x00\\x00"
+    );
     server.stop().await;
 }

@@ -307,6 +307,18 @@ async fn attributes_of_queries_and_executions() {
         format!("\\x00\\x08\\x07{SEVEN}")
     );
     client.packets(1).await;
+    // As before, but for the types: those of an attribute that came once are not missed.
+    let run = b"\x17\x01\0\0\0\x08\x01\0\0\0\x02\0\x01\x01\0\0\xfe\0\x01t\x05\x02ab";
+    client.command(run).await;
+    client.packets(5).await;
+    client
+        .command(b"\x17\x01\0\0\0\0\x01\0\0\0\x01\0\0\x07")
+        .await;
+    assert_eq!(
+        client.packets(4).await[3],
+        format!("\\x00\\x08\\x07{SEVEN}")
+    );
+    client.packets(1).await;
     // Fewer than the statement has; more than there can be; no types.
     client.command(b"\x17\x01\0\0\0\x08\x01\0\0\0\0").await;
     assert_eq!(client.packets(1).await, ["ERR 1210"]);
