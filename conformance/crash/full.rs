@@ -28,6 +28,8 @@ const ROWS_MAX: u64 = BYTES / ROW_BYTES;
 const NEEDED: u64 = 2 << 20;
 /// The error.
 pub(crate) const DISK_FULL: u16 = 1021;
+/// What the log says of what a start without room does not tidy up.
+const LEFT: &str = "is left to the next start";
 /// After this time flushes have ended, and journals that are not needed are gone.
 const FLUSHED: Duration = Duration::from_secs(2);
 /// How long it may take until room that was made is there.
@@ -62,12 +64,20 @@ fn run(rounds: &Rounds) -> Result<String, String> {
     let server = rounds.start()?;
     let mut client = connect_bare(&server.address)?;
     make_tables(&mut client).map_err(|e| e.to_string())?;
+    for sql in [
+        "CREATE TABLE counted (id INT AUTO_INCREMENT PRIMARY KEY)",
+        "INSERT INTO counted VALUES (NULL)",
+    ] {
+        done(&mut client, sql)?;
+    }
     let rows = fill(&mut client)?;
     expect_no_room(&mut client)?;
     expect_reads(&mut client, rows)?;
     let reserve = rounds.directory().join("data/RESERVE");
     done(&mut client, "DELETE FROM large WHERE id = 0")?;
     expect_reads(&mut client, rows - 1)?;
+    // Leaves a counter that the next start would delete.
+    done(&mut client, "TRUNCATE TABLE counted")?;
     let server = restart_on_full_disk(rounds, server)?;
     let mut client = connect(&server.address)?;
     expect_reads(&mut client, rows - 1)?;
@@ -338,16 +348,24 @@ pub(crate) fn done(client: &mut Client, sql: &str) -> Result<(), String> {
     done.map(drop).map_err(|error| format!("{sql}: {error}"))
 }
 
-/// With nothing at all left a server starts, and reads.
+/// With nothing at all left, nor a reserve, a server starts, and reads; what it would tidy up waits.
 fn restart_on_full_disk(rounds: &Rounds, server: Server) -> Result<Server, String> {
     kill(&server)?;
     drop(server);
+    let reserve = rounds.directory().join("data/RESERVE");
+    if reserve.exists() {
+        fs::remove_file(&reserve).map_err(|error| error.to_string())?;
+    }
     let filler = rounds.directory().join("data/lost+found/filler");
     fill_with(&filler, 0)?;
     let server = rounds.start()?;
     let mut client = connect(&server.address)?;
     let rows = client.rows("SELECT v FROM small WHERE id = 2");
     rows.map_err(|error| format!("a read on a full disk: {error}"))?;
+    let log = rounds.log();
+    if !log.contains(LEFT) {
+        return Err(format!("nothing was left to the next start: {log}"));
+    }
     fs::remove_file(&filler).map_err(|error| error.to_string())?;
     Ok(server)
 }

@@ -186,7 +186,12 @@ impl Catalog {
         };
         catalog.watch(&catalog.current());
         if !catalog.current().has_database(DEFAULT_DATABASE) {
-            catalog.create_database(DEFAULT_DATABASE).await?;
+            let made = catalog.create_database(DEFAULT_DATABASE).await;
+            // Whoever dropped it has other databases.
+            pass_without_writes(
+                catalog.engine.as_ref(),
+                ("making the default database", made),
+            )?;
         }
         catalog.drop_orphans().await;
         Ok(catalog)
@@ -454,6 +459,23 @@ impl Catalog {
         let orphans = live.filter(|space| !owned.contains(space));
         self.give_back(orphans, Lasts::Always).await;
     }
+}
+
+/// Of what a start writes to tidy up, for lack of room or where nothing is written any more: it is logged, and the next
+/// start tries again. Who has no room must be able to read, and to delete.
+///
+/// # Errors
+/// Other failures.
+pub fn pass_without_writes(
+    engine: &dyn Engine,
+    (doing, written): (&str, Result<()>),
+) -> Result<()> {
+    let Err(error) = written else { return Ok(()) };
+    if error.code() != Code::DiskFull && engine.read_only().is_none() {
+        return Err(error);
+    }
+    tracing::warn!(%error, "{doing} is left to the next start");
+    Ok(())
 }
 
 fn database_key(name: &str) -> Vec<u8> {

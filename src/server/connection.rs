@@ -15,7 +15,7 @@ use super::listener::Context;
 use super::local_file::{self, Wanted};
 use super::login::{Entered, Guest, host_name};
 use super::long;
-use super::peer::SocketPeer;
+use super::peer::{self, SocketPeer};
 use super::prepared::Statements;
 use super::reports::Reports;
 use super::seats::Seat;
@@ -43,8 +43,7 @@ pub(super) async fn serve(
     socket: TcpStream,
     (address, full): (SocketAddr, Option<Error>),
 ) {
-    // Best effort: without it answers wait for the client's acknowledgements.
-    let _ = socket.set_nodelay(true);
+    peer::set_options(&socket);
     let socket = Arc::new(socket);
     let peer = Box::new(SocketPeer(Arc::clone(&socket)));
     let registration = context

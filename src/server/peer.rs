@@ -1,4 +1,4 @@
-//! A connection's socket as the sweep sees it that looks for lost clients, and KILL.
+//! A connection's socket: its options, and what the sweep sees of it that looks for lost clients, and KILL.
 
 use std::io;
 use std::net::{Shutdown, TcpStream as StdTcpStream};
@@ -6,10 +6,19 @@ use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::task::{self, Poll};
 
+use rustix::net::sockopt::set_socket_keepalive;
 use tokio::io::Interest;
 use tokio::net::TcpStream;
 
 use crate::session::processes::Peer;
+
+/// Sets what every connection needs, as far as the system lets it.
+pub(super) fn set_options(socket: &TcpStream) {
+    // Without it answers wait for the client's acknowledgements.
+    let _ = socket.set_nodelay(true);
+    // Without it one that vanished in a transaction keeps its row locks for `wait_timeout`.
+    let _ = set_socket_keepalive(socket, true);
+}
 
 /// The same socket, for the sweep that looks for lost clients.
 pub(super) struct SocketPeer(pub(super) Arc<TcpStream>);
@@ -40,5 +49,26 @@ impl Peer for SocketPeer {
             // Best effort: the connection's own task ends it, too.
             let _ = StdTcpStream::from(descriptor).shutdown(Shutdown::Both);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rustix::net::sockopt::socket_keepalive;
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    /// As MySQL does.
+    #[tokio::test]
+    async fn clients_that_vanish_are_noticed() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let _client = TcpStream::connect(listener.local_addr().unwrap())
+            .await
+            .unwrap();
+        let (socket, _) = listener.accept().await.unwrap();
+        assert!(!socket_keepalive(&socket).unwrap());
+        set_options(&socket);
+        assert!(socket_keepalive(&socket).unwrap() && socket.nodelay().unwrap());
     }
 }

@@ -113,12 +113,13 @@ async fn check_rows(
         }
         Err(_) => Vec::new(),
     };
+    let known = definitions.is_ok().then_some(tables.as_slice());
     for damage in damaged {
         if cancel.reason().is_some() {
             return;
         }
         let extent = damage.table.and_then(|id| still.extent(id));
-        let holds = extent.map(|extent| locate::extent_text(&tables, &extent));
+        let holds = extent.map(|extent| locate::extent_text(known, &extent));
         let holds = holds.unwrap_or_default();
         report.damaged(&format!(
             "{}: {}{holds}",

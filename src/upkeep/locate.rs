@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::catalog::store::SYSTEM_SPACE;
 use crate::catalog::{IndexId, Table, TableId};
 use crate::exec::backfill::rows::{Maker, key_text};
 use crate::exec::cancel::CancelToken;
@@ -10,8 +11,9 @@ use crate::exec::write::space;
 use crate::kv::lsm::Extent;
 use crate::kv::{Engine, Key, KeyRange, Page, Scan, Space};
 
-/// What a file of the engine holds: `; it holds d.t /1 to d.u /7, and can be read to d.t /3`.
-pub(super) fn extent_text(tables: &[Arc<Table>], extent: &Extent) -> String {
+/// What a file of the engine holds: `; it holds d.t /1 to d.u /7, and can be read to d.t /3`. The tables are those that
+/// there are; none where their definitions cannot be read.
+pub(super) fn extent_text(tables: Option<&[Arc<Table>]>, extent: &Extent) -> String {
     let text = |place: &Option<(Space, Key)>| match place {
         Some((space, key)) => place_text(tables, *space, key),
         None => "the engine's own records".to_owned(),
@@ -25,26 +27,36 @@ pub(super) fn extent_text(tables: &[Arc<Table>], extent: &Extent) -> String {
     format!("; it holds {first} to {last}, and {readable}")
 }
 
-fn place_text(tables: &[Arc<Table>], space: Space, key: &[u8]) -> String {
-    for table in tables {
+fn place_text(tables: Option<&[Arc<Table>]>, space: Space, key: &[u8]) -> String {
+    if space == SYSTEM_SPACE {
+        return format!("the definitions {}", hex(key));
+    }
+    let Some(tables) = tables else {
+        return format!("storage space {} {}", space.0, hex(key));
+    };
+    let found = tables.iter().find_map(|table| {
         let name = format!("{}.{}", table.database, table.name);
-        if table.id == TableId(space.0) {
-            return format!("{name} {}", key_text(table, key));
-        }
-        let index = table
-            .indexes
-            .iter()
-            .find(|index| index.id == IndexId(space.0));
-        if let Some(index) = index {
-            let entry = Maker::new(table, index).map(|maker| maker.entry_text(key));
-            let entry = entry.unwrap_or_else(|_| hex(key));
-            return format!("index {} of {name} {entry}", index.name);
-        }
+        text_of((table, &name), space, key).or_else(|| {
+            let name = format!("{name} under its new primary key");
+            text_of((table.shadow.as_deref()?, &name), space, key)
+        })
+    });
+    found.unwrap_or_else(|| format!("a dropped table or index {}", hex(key)))
+}
+
+/// A key of a table's own storage.
+fn text_of((table, name): (&Table, &str), space: Space, key: &[u8]) -> Option<String> {
+    if table.id == TableId(space.0) {
+        return Some(format!("{name} {}", key_text(table, key)));
     }
-    match space.0 {
-        0 => format!("the definitions {}", hex(key)),
-        _ => format!("a dropped table or index {}", hex(key)),
+    if table.deletions_space() == Some(space.0) {
+        return Some(format!("deletions of {name} {}", key_text(table, key)));
     }
+    let mut indexes = table.indexes.iter();
+    let index = indexes.find(|index| index.id == IndexId(space.0))?;
+    let entry = Maker::new(table, index).map(|maker| maker.entry_text(key));
+    let entry = entry.unwrap_or_else(|_| hex(key));
+    Some(format!("index {} of {name} {entry}", index.name))
 }
 
 /// For keys of which nobody knows what they are made of.

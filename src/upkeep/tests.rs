@@ -14,6 +14,8 @@ use crate::kv::lsm::{Lsm, Options};
 use crate::kv::{Space, WriteSet};
 
 mod ended;
+mod marks;
+mod places;
 
 struct House {
     base: tempfile::TempDir,

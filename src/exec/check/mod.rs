@@ -92,7 +92,7 @@ pub fn keys_to_read(engine: &dyn Engine, table: &Table) -> u64 {
     let compared = table.indexes.iter().filter(|index| is_compared(index));
     let entries: Vec<u64> = compared.map(|index| keys(index::space(index))).collect();
     let of_indexes = u64::try_from(entries.len()).unwrap_or(u64::MAX);
-    let of_rows = u64::from(table.indexes.is_empty()) + u64::from(table.spread().is_some());
+    let of_rows = u64::from(!has_compared(table)) + u64::from(table.spread().is_some());
     // And once to count them.
     let passes = of_indexes.saturating_add(of_rows + 1);
     rows.saturating_mul(passes)
@@ -106,6 +106,11 @@ fn is_compared(index: &Index) -> bool {
     }
 }
 
+/// Whether an index is compared, for which each row is read.
+fn has_compared(table: &Table) -> bool {
+    table.indexes.iter().any(is_compared)
+}
+
 impl Checker<'_> {
     /// Compares `table` with each of its indexes.
     ///
@@ -114,7 +119,7 @@ impl Checker<'_> {
     pub async fn run(&self, table: &Table) -> Result<Vec<Finding>> {
         let snapshot = self.engine.snapshot();
         let mut findings = Vec::new();
-        if table.indexes.is_empty() {
+        if !has_compared(table) {
             self.read_rows(table, snapshot.as_ref()).await?;
         }
         for index in &table.indexes {

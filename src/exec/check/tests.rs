@@ -263,3 +263,23 @@ async fn a_wrong_number_of_rows_is_found_and_counted_anew() {
     );
     assert_eq!(server.engine().snapshot().count(rows).await, Ok(Some(4)));
 }
+
+/// Mechanism: rows were read for the sake of indexes, or where there are none. One that is not compared was an index, and
+/// a table that had no other was called well without a look at its rows.
+#[tokio::test]
+async fn rows_are_read_where_no_index_is_compared() {
+    let server = server().await;
+    server.run("DROP INDEX u ON t").await.unwrap();
+    server.run("ALTER INDEX i ON t DISABLED").await.unwrap();
+    let note = "note index i is DISABLED: not compared";
+    assert_eq!(server.check("t").await, [note, "status OK"]);
+    let rows = Space(server.table("t").id.0);
+    let second = server.rows_of(rows).await.remove(1);
+    write(&server, |writes| writes.put(rows, second.0, vec![9])).await;
+    let told = server.check("t").await;
+    assert!(
+        told[0].starts_with("Error stored bytes are damaged"),
+        "{told:?}"
+    );
+    assert_eq!(told[1], "error Corrupt");
+}

@@ -1,5 +1,7 @@
 //! What counters give, and what is left of them after a stop or a crash.
 
+mod full;
+
 use super::*;
 use crate::kv::memory::Memory;
 

@@ -19,6 +19,7 @@ use std::thread;
 use std::time::Duration;
 
 use super::journal;
+use super::room::RESERVE_FILE;
 use crate::kv::{Error, Result};
 
 /// First line of a version file of any format.
@@ -42,6 +43,9 @@ pub(super) const FILE_MODE: u32 = 0o600;
 /// older may have made them under another.
 const OTHERS: u32 = 0o007;
 
+/// What is wrong with a version file that is damaged.
+pub(super) const VERSION_TELLS_NOTHING: &str = "it does not tell the format of a data directory";
+
 pub(super) const VERSION_FILE: &str = "MESETA";
 pub(super) const VERSION_FILE_NEW: &str = "MESETA.new";
 const LOCK_FILE: &str = "LOCK";
@@ -49,6 +53,10 @@ const LOCK_FILE: &str = "LOCK";
 /// Of a directory that is being made from a backup.
 pub(super) const RESTORING_FILE: &str = "RESTORING";
 const ENGINE_DIR: &str = "lsm";
+
+/// How files end that the server makes beside it once it has started: keys and certificates, what these are written as,
+/// and logs of slow queries.
+const LATER_ENDS: [&str; 3] = [".pem", ".new", ".log"];
 
 /// Within it; the storage library leaves it to the system when its entries are durable.
 const TREES_DIR: &str = "keyspaces";
@@ -214,22 +222,38 @@ pub fn is_half_restored(dir: &Path) -> bool {
     !is_data(dir) && dir.join(RESTORING_FILE).exists()
 }
 
-/// Keeps servers out of a data directory for as long as the file is held.
+/// A data directory that is kept from servers.
+#[derive(Debug)]
+pub(super) struct Held {
+    /// Whether its version file is none.
+    pub(super) is_damaged: bool,
+    _file: File,
+}
+
+/// Keeps servers out of a data directory for as long as the answer is held, also of one whose version file is damaged.
 ///
 /// # Errors
 ///
 /// [`Error::NoBackup`] when it is no data directory; [`Error::HalfRestored`], [`Error::InUse`],
-/// [`Error::OtherFormat`], [`Error::Unwritable`]; [`Error::Corrupt`] when the version file is damaged.
-pub(super) fn hold(dir: &Path) -> Result<File> {
-    if check_version(dir)?.is_none() {
-        check_restored(dir)?;
-        return Err(Error::NoBackup {
-            dir: dir.to_path_buf(),
-            why: "nor is it a data directory: it has neither a file BACKUP nor a file MESETA"
-                .to_owned(),
-        });
-    }
-    lock(dir)
+/// [`Error::OtherFormat`], [`Error::Unwritable`].
+pub(super) fn hold(dir: &Path) -> Result<Held> {
+    let is_damaged = match check_version(dir) {
+        Ok(Some(Version::Before | Version::Present)) => false,
+        Ok(None) => {
+            check_restored(dir)?;
+            return Err(Error::NoBackup {
+                dir: dir.to_path_buf(),
+                why: "nor is it a data directory: it has neither a file BACKUP nor a file MESETA"
+                    .to_owned(),
+            });
+        }
+        Err(Error::Corrupt { .. }) => true,
+        Err(cause) => return Err(cause),
+    };
+    Ok(Held {
+        is_damaged,
+        _file: lock(dir)?,
+    })
 }
 
 /// Marks a directory as one of this format.
@@ -269,10 +293,7 @@ fn check_version(dir: &Path) -> Result<Option<Version>> {
         Err(cause) => return Err(Error::io(format!("reading {}", path.display()), &cause)),
     };
     let damaged = || Error::Corrupt {
-        what: format!(
-            "file {}: it does not tell the format of a data directory",
-            path.display()
-        ),
+        what: format!("file {}: {VERSION_TELLS_NOTHING}", path.display()),
     };
     let mut lines = text.lines();
     let is_headed = lines.next() == Some(VERSION_HEAD);
@@ -320,24 +341,30 @@ pub(super) fn check_format(dir: &Path, format: &str) -> Result<Version> {
     }
 }
 
+/// Whether a directory without a version file may be this server's: it is empty, or has what a first start leaves that
+/// was cut off, or what any start does.
 fn check_not_foreign(dir: &Path) -> Result<()> {
     check_restored(dir)?;
     let cannot_read = |cause: io::Error| Error::io(format!("reading {}", dir.display()), &cause);
-    let mut is_ours = false;
-    let mut stranger = None;
+    let (mut has_lock, mut has_engine) = (false, false);
+    let (mut begun, mut later, mut stranger) = (None, None, None);
     for entry in fs::read_dir(dir).map_err(cannot_read)? {
         let name = entry.map_err(cannot_read)?.file_name();
         let name = name.to_string_lossy().into_owned();
+        has_engine |= name == ENGINE_DIR;
         match name.as_str() {
-            LOCK_FILE => is_ours = true,
-            ENGINE_DIR | VERSION_FILE_NEW => stranger = stranger.or(Some((name, true))),
+            LOCK_FILE => has_lock = true,
             "lost+found" => {}
-            _ => stranger = Some((name, false)),
+            ENGINE_DIR | VERSION_FILE_NEW => begun = Some(name),
+            RESERVE_FILE => later = Some(name),
+            _ if LATER_ENDS.iter().any(|end| name.ends_with(end)) => later = Some(name),
+            _ => stranger = Some(name),
         }
     }
-    match stranger {
-        Some((_, true)) if is_ours => Ok(()),
-        Some((name, _)) => Err(foreign(dir, &name)),
+    // Others have such files, too.
+    let stranger = stranger.or(later.filter(|_| !has_engine || !has_lock));
+    match stranger.or(begun.filter(|_| !has_lock)) {
+        Some(name) => Err(foreign(dir, &name)),
         None => Ok(()),
     }
 }

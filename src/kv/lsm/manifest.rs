@@ -44,14 +44,24 @@ const TREES: [&str; 2] = [NAMES, "1"];
 ///
 /// [`Error::Corrupt`] names the file; [`Error::Io`].
 pub(super) fn check(dir: &Path) -> Result<()> {
+    check_version(dir)?;
+    for tree in trees(dir) {
+        check_list(&tree)?;
+        remove_unfinished(&tree)?;
+    }
+    Ok(())
+}
+
+/// Looks at what says that a directory is the library's: where that is missing, it makes an empty one.
+///
+/// # Errors
+///
+/// [`Error::Corrupt`] names the file; [`Error::Io`].
+pub(super) fn check_version(dir: &Path) -> Result<()> {
     let (name, expected) = VERSION;
     let version = dir.join(name);
     if read(&version)? != expected {
         return Err(damaged(&version));
-    }
-    for tree in trees(dir) {
-        check_list(&tree)?;
-        remove_unfinished(&tree)?;
     }
     Ok(())
 }
@@ -71,7 +81,7 @@ fn check_list(tree: &Path) -> Result<()> {
     let current = tree.join(CURRENT);
     let bytes = read(&current)?;
     let (id, checksum) = parsed(&bytes).ok_or_else(|| damaged(&current))?;
-    let list = tree.join(format!("v{id}"));
+    let list = list_path(tree, id);
     if xxh3_128(&read(&list)?) != checksum {
         let (list, current) = (list.display(), current.display());
         return Err(Error::Corrupt {
@@ -79,6 +89,11 @@ fn check_list(tree: &Path) -> Result<()> {
         });
     }
     Ok(())
+}
+
+/// Where the list of a number is.
+pub(super) fn list_path(tree: &Path, id: u64) -> PathBuf {
+    tree.join(format!("v{id}"))
 }
 
 fn parsed(bytes: &[u8]) -> Option<(u64, u128)> {

@@ -124,6 +124,8 @@ struct Shared {
     /// Spaces that were dropped before the engine was opened, and of which nothing was left then.
     gone: Gone,
     reclaim: Reclaim,
+    /// Where compactions learn that nothing is written any more.
+    floor: Arc<Floor>,
     /// Which values have ended.
     expiry: Option<Arc<Expiry>>,
     compression: Arc<Compression>,
@@ -165,15 +167,7 @@ impl Lsm {
         told::listen();
         let mut lock = directory::claim(&options.dir)?;
         let engine_dir = lock.engine_dir();
-        if lock.was_sealed() {
-            damage::check_lists(&engine_dir)?;
-        }
-        if let Some(cut) = journal::repair(&engine_dir)? {
-            tracing::warn!(
-                journal = %cut.path.display(), at = cut.at, bytes = cut.bytes,
-                "cut the unfinished end of the journal, left by a crash"
-            );
-        }
+        look_at_files(&engine_dir, &lock)?;
         let dead = DeadSpaces::default();
         let floor = Arc::new(Floor::new(&options.dir, options.memtables_bytes_max()));
         let compression = Arc::new(Compression::open(&engine_dir, options.memtable_bytes)?);
@@ -197,6 +191,7 @@ impl Lsm {
             dead,
             gone: registry.gone,
             reclaim: Reclaim::default(),
+            floor: Arc::clone(&floor),
             expiry: options.expiry.clone(),
             compression,
             next_look: Mutex::default(),
@@ -237,6 +232,21 @@ impl Lsm {
         self.shared.queue.push(request(sender))?;
         answer.await.unwrap_or_else(|_| Err(self.shared.silence()))
     }
+}
+
+/// Looks at the files before the storage library does, and cuts what a power cut left.
+fn look_at_files(engine_dir: &Path, lock: &DirectoryLock) -> Result<()> {
+    if lock.was_sealed() {
+        damage::check_lists(engine_dir)?;
+        journal::check_any(engine_dir)?;
+    }
+    if let Some(cut) = journal::repair(engine_dir)? {
+        tracing::warn!(
+            journal = %cut.path.display(), at = cut.at, bytes = cut.bytes,
+            "cut the unfinished end of the journal, left by a crash"
+        );
+    }
+    Ok(())
 }
 
 /// Opens the tree, and reads what the registry in it says.

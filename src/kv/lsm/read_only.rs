@@ -17,6 +17,16 @@ impl Shared {
         Some(Error::ReadOnly { cause })
     }
 
+    /// Ends writing after a failure, of which nobody knows what the disk has: nothing is cached any more, and compactions
+    /// end.
+    pub(super) fn give_up(&self, cause: &Error) {
+        if let Some(base) = self.base.read().as_ref() {
+            base.stop_caching();
+        }
+        self.floor.fail();
+        self.set_read_only(cause);
+    }
+
     /// Nothing is written from now on; the first cause stays.
     pub(super) fn set_read_only(&self, cause: &Error) {
         {

@@ -6,10 +6,11 @@
 
 mod deleted;
 mod dropped;
+mod lists;
 mod rest;
+mod unlink;
 
 use std::collections::VecDeque;
-use std::ops::Bound;
 use std::sync::Weak;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
@@ -23,10 +24,11 @@ use tokio::sync::oneshot;
 use self::deleted::Deleted;
 use self::dropped::{Debt, settle};
 use self::rest::Rest;
+use self::unlink::Unlinking;
 use super::queue::Request;
 use super::snapshot::Base;
 use super::thin::{Looked, Suspect};
-use super::{Shared, damage, fault, room, spaces, thin};
+use super::{Shared, damage, fault, room, thin};
 use crate::kv::expiry::Expiry;
 use crate::kv::{Census, Error, KeyRange, Result, Space, Ts};
 
@@ -65,9 +67,6 @@ const GIVEN_BYTES_MIN: u64 = 1 << 20;
 /// Spaces are dropped one by one, a table with each of its indexes: after the last one it takes so long until what
 /// they have left in files is looked for.
 const DROPS_PAUSE: Duration = Duration::from_millis(50);
-
-/// Dropped spaces on each side of one that is dropped that are looked at: more than a table has indexes.
-const BESIDE_MAX: u32 = 100;
 
 /// fjall 3, `SnapshotTracker::close_raw`.
 const SNAPSHOTS_UNTIL_LOOK: u32 = 10_000;
@@ -114,10 +113,12 @@ impl Reclaim {
         let (sender, jobs) = mpsc::channel();
         let named = thread::Builder::new().name("meseta-reclaim".to_owned());
         let thread = named.spawn(move || {
+            let mut unlinking = Unlinking::default();
             for space in dropped {
-                drop_tables((&shared, &data), space);
+                unlinking.of((&shared, &data), space);
             }
-            work((&shared, &data), &jobs, Rest::new(memtable_bytes));
+            let tidying = (Rest::new(memtable_bytes), unlinking);
+            work((&shared, &data), &jobs, tidying);
         });
         let thread = thread.map_err(|cause| Error::io("starting a thread", &cause))?;
         *self.line.lock() = Some((sender, thread));
@@ -178,7 +179,11 @@ impl Reclaim {
     }
 }
 
-fn work((shared, data): (&Weak<Shared>, &Keyspace), jobs: &Receiver<Job>, mut rest: Rest) {
+fn work(
+    (shared, data): (&Weak<Shared>, &Keyspace),
+    jobs: &Receiver<Job>,
+    (mut rest, mut unlinking): (Rest, Unlinking),
+) {
     // Deleted keys that the last compaction had to leave for an old snapshot.
     let mut left = 0;
     // What was deleted before the start is not known but from the files.
@@ -200,7 +205,7 @@ fn work((shared, data): (&Weak<Shared>, &Keyspace), jobs: &Receiver<Job>, mut re
         match jobs.recv_timeout(patience) {
             Ok(Job::Dropped(space)) => {
                 let replaced = data.tree.current_version();
-                drop_tables((shared, data), space);
+                unlinking.of((shared, data), space);
                 let_go(shared, data);
                 drop(replaced);
                 (debt, dropped) = (Debt::Grown, Instant::now());
@@ -229,6 +234,7 @@ fn work((shared, data): (&Weak<Shared>, &Keyspace), jobs: &Receiver<Job>, mut re
                 );
                 left = data.tree.tombstone_count();
             }
+            unlinking.try_again((shared, data));
             debt = settle((shared, data), debt);
             if may_rewrite(shared) {
                 let given = deleted.give_back((shared, data));
@@ -369,35 +375,6 @@ fn ended_or_soon(
         .then(|| whole.looking_ahead(ahead_ms))
 }
 
-/// Unlinks the tables that hold nothing but keys of a dropped space, and of those beside it that were dropped, too.
-fn drop_tables((shared, data): (&Weak<Shared>, &Keyspace), space: Space) {
-    if check_writes(shared).is_err() {
-        // The next start drops them.
-        return;
-    }
-    let (first, last) = shared.upgrade().map_or((space, space), |shared| {
-        let is_gone = |space: &Space| shared.gone.contains(*space);
-        with_those_beside(space, |space| {
-            shared.dead.contains(*space) || is_gone(space)
-        })
-    });
-    let (start, _) = spaces::physical_range(first, &KeyRange::all());
-    let (_, until) = spaces::physical_range(last, &KeyRange::all());
-    let bounds = (Bound::Included(start), Bound::Excluded(until));
-    if let Err(cause) = data.tree.drop_range::<Vec<u8>, _>(bounds) {
-        tracing::warn!(%cause, %space, "tables of a dropped space were not removed");
-    }
-}
-
-/// The first and the last of the dropped spaces around one, with none between that may be alive, and not too far.
-fn with_those_beside(space: Space, is_dropped: impl Fn(&Space) -> bool) -> (Space, Space) {
-    let furthest = |step: fn(u32, u32) -> Option<u32>| {
-        let beside = (1..=BESIDE_MAX).map_while(|far| step(space.0, far).map(Space));
-        beside.take_while(&is_dropped).last().unwrap_or(space)
-    };
-    (furthest(u32::checked_sub), furthest(u32::checked_add))
-}
-
 /// Whether lists of files may still be written: over one of which nobody knows whether it is on the disk, none is.
 fn check_writes(shared: &Weak<Shared>) -> Result<()> {
     let cause = shared.upgrade().and_then(|shared| shared.read_only());
@@ -454,6 +431,7 @@ fn rewrite(shared: &Weak<Shared>, data: &Keyspace) -> Result<()> {
     let compacted = data.major_compact().map_err(failed);
     compacted.map_err(|cause| match shared.upgrade() {
         Some(shared) => {
+            lists::end_writing_if_begun((&shared, data), &cause);
             shared.reclaim.note_damage(&cause);
             damage::in_compaction(&shared.engine_dir, cause)
         }
@@ -472,19 +450,4 @@ fn let_go(shared: &Weak<Shared>, data: &Keyspace) {
     }
     // Where nobody answers any more the next start removes what is left.
     let _ = shared.upgrade().and_then(|shared| shared.let_go());
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_file_of_several_dropped_spaces_goes_as_a_whole() {
-        let dropped = [0, 2, 3, 4, 6, u32::MAX - 1, u32::MAX];
-        let around = |space| with_those_beside(Space(space), |space| dropped.contains(&space.0));
-        for (space, first, last) in [(3, 2, 4), (0, 0, 0), (6, 6, 6)] {
-            assert_eq!(around(space), (Space(first), Space(last)));
-        }
-        assert_eq!(around(u32::MAX), (Space(u32::MAX - 1), Space(u32::MAX)));
-    }
 }

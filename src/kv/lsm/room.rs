@@ -32,7 +32,7 @@ use self::pause::Floor;
 use crate::kv::{Error, Put, Result, Space, WriteSet};
 
 /// The file that is given up when there is little room.
-const RESERVE_FILE: &str = "RESERVE";
+pub(super) const RESERVE_FILE: &str = "RESERVE";
 
 /// Its size: some hundred thousand deletes, and the definitions of dropped tables.
 const RESERVE_BYTES: u64 = 32 << 20;
@@ -54,6 +54,10 @@ const REST_BYTES: u64 = 4 << 20;
 
 /// Files that a disk must take still: some flushes and compactions, which make a few each.
 const FILES_MIN: u64 = 256;
+
+/// What a list of files takes at most, with the file that names it: one has 33 bytes for each of them.
+const LIST_BYTES: u64 = 1 << 20;
+const LIST_FILES: u64 = 2;
 
 /// The unit of the blocks that the system tells of a file.
 pub(super) const STAT_BLOCK_BYTES: u64 = 512;
@@ -196,11 +200,6 @@ impl Room {
         self.floor.close();
     }
 
-    /// Nothing is written any more: compactions end.
-    pub(super) fn fail(&self) {
-        self.floor.fail();
-    }
-
     /// What puts are told while there is little room.
     pub(super) fn refusal(&self) -> Error {
         self.no_room(self.figures.least() + self.figures.reserve)
@@ -295,6 +294,17 @@ fn free_of(disk: &StatVfs) -> u64 {
     } else {
         0
     }
+}
+
+/// Whether the disk of `dir` takes one more list of files, also where it has hardly room for more: a list that is begun and
+/// not ended ends all writing. A disk that does not say does.
+pub(super) fn takes_list(dir: &Path) -> bool {
+    statvfs(dir).ok().is_none_or(|disk| fits_list(&disk))
+}
+
+fn fits_list(disk: &StatVfs) -> bool {
+    let has_files = disk.f_files == 0 || LIST_FILES <= disk.f_favail;
+    has_files && LIST_BYTES <= disk.f_bavail * disk.f_frsize
 }
 
 /// What puts leave free, as of now.
@@ -409,6 +419,24 @@ mod tests {
         ] {
             (disk.f_files, disk.f_favail) = (files, left);
             assert_eq!(free_of(&disk), bytes, "{files} {left}");
+        }
+    }
+
+    #[test]
+    fn a_list_fits_where_nothing_else_does() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut disk = statvfs(dir.path()).unwrap();
+        disk.f_frsize = 4096;
+        let blocks = LIST_BYTES / 4096;
+        // Files there may be, those that may be made, and blocks.
+        for (files, left, free, fits) in [
+            (1000, LIST_FILES, blocks, true),
+            (1000, LIST_FILES - 1, blocks, false),
+            (0, 0, blocks, true),
+            (1000, LIST_FILES, blocks - 1, false),
+        ] {
+            (disk.f_files, disk.f_favail, disk.f_bavail) = (files, left, free);
+            assert_eq!(fits_list(&disk), fits, "{files} {left} {free}");
         }
     }
 

@@ -308,7 +308,6 @@ async fn attributes_of_queries_and_executions() {
     );
     client.packets(1).await;
     // As before, but for the types: those of an attribute that came once are not missed.
-    let run = b"\x17\x01\0\0\0\x08\x01\0\0\0\x02\0\x01\x01\0\0\xfe\0\x01t\x05\x02ab";
     client.command(run).await;
     client.packets(5).await;
     client

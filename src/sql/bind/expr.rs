@@ -156,7 +156,12 @@ impl Scope<'_> {
         let ty = type_of(&self.names.facts.user_variable(name));
         if !self.names.numbering.is_assigning() {
             return Ok(Expr {
-                ty,
+                // Of a statement that is prepared it may have any value when that is run.
+                ty: if ty == ColumnType::Null {
+                    ColumnType::VARCHAR
+                } else {
+                    ty
+                },
                 kind: ExprKind::UserVariable(name.to_owned()),
                 nullable: true,
             });

@@ -21,7 +21,8 @@ use super::{LIBRARY_TREE, reading};
 use crate::kv::lsm::journal::{self, BatchId};
 use crate::kv::{Error, Result, Ts};
 
-/// How often the list is read: each time it was replaced meanwhile, by a flush or a compaction.
+/// How often the list is read: each time it was replaced meanwhile, by a flush or a compaction. And the journals: each time
+/// that they all went meanwhile.
 const TRIES: usize = 100;
 
 /// One state of the engine.
@@ -64,7 +65,10 @@ pub(in crate::kv::lsm) fn take((ts, last): (Ts, Option<BatchId>), data: &Keyspac
         .unwrap_or(&data_dir)
         .to_path_buf();
     let run = journal::last_run(&engine_dir);
-    let journals = open_all(journal::list(&engine_dir)?)?;
+    let journals = open_journals(|| {
+        journal::check_any(&engine_dir)?;
+        journal::list(&engine_dir)
+    })?;
     for _ in 0..TRIES {
         let version = data.tree.current_version();
         let tables: Vec<Table> = version.iter_tables().cloned().collect();
@@ -100,7 +104,22 @@ pub(in crate::kv::lsm) fn take((ts, last): (Ts, Option<BatchId>), data: &Keyspac
     })
 }
 
-/// Opens journals, which are in order; they may go meanwhile.
+/// Opens the journals that are listed: one at least, since the library begins to count anew where there is none.
+fn open_journals(mut list: impl FnMut() -> Result<Vec<PathBuf>>) -> Result<Vec<(String, File)>> {
+    for _ in 0..TRIES {
+        let opened = open_all(list()?)?;
+        if !opened.is_empty() {
+            return Ok(opened);
+        }
+        // All of them have gone since, and the newest was begun since: it never goes.
+    }
+    Err(Error::Io {
+        doing: "opening the journals".to_owned(),
+        cause: format!("they were replaced {TRIES} times meanwhile"),
+    })
+}
+
+/// Opens journals, which are in order; they may go meanwhile, and all of them may.
 fn open_all(paths: Vec<PathBuf>) -> Result<Vec<(String, File)>> {
     let mut journals = Vec::new();
     for path in paths {
@@ -131,5 +150,20 @@ mod tests {
         let opened = open_all((3..=6).map(path).collect()).unwrap();
         let names: Vec<&str> = opened.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(names, ["5.jnl", "6.jnl"]);
+    }
+
+    /// Mechanism: a flush that ended between the list and the opening left no journal to copy, and a backup without one is
+    /// an empty server.
+    #[test]
+    fn journals_are_listed_again_when_all_of_them_have_gone() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = |number: u64| dir.path().join(format!("{number}.jnl"));
+        fs::write(path(5), b"").unwrap();
+        let mut lists = vec![vec![path(5)], vec![path(3), path(4)]];
+        let opened = open_journals(|| Ok(lists.pop().unwrap())).unwrap();
+        let names: Vec<&str> = opened.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["5.jnl"]);
+        let replaced = open_journals(|| Ok(vec![path(3)])).unwrap_err();
+        assert!(matches!(replaced, Error::Io { .. }), "{replaced}");
     }
 }

@@ -223,6 +223,9 @@ fn open_in(dir: &Path, stand_in: &Path) -> Result<(Database, Keyspace)> {
             symlink(&table, &link).map_err(|cause| writing(&link, &cause))?;
         }
     }
+    // Without them the library would make an empty directory of it.
+    manifest::check_version(&to)?;
+    journal::check_any(&to)?;
     journal::repair(&to)?;
     open_tree(to)
 }

@@ -14,7 +14,8 @@ use super::{
     BACKUP_FILE, Backup, ENGINE_DIR, Entry, Progress, Sum, TABLES_DIR, copy, is_half, no_backup,
     reading, table_id,
 };
-use crate::kv::lsm::{compression, directory, foreign, journal, manifest};
+use crate::kv::lsm::directory::{self, Held, VERSION_FILE, VERSION_TELLS_NOTHING};
+use crate::kv::lsm::{compression, foreign, journal, manifest};
 use crate::kv::{Error, Result};
 
 /// What the storage library's file `version` says.
@@ -32,7 +33,7 @@ pub struct Verified {
     /// What is worth a word and no damage.
     pub notes: Vec<String>,
     /// Keeps servers out of a data directory.
-    _lock: Option<fs::File>,
+    _held: Option<Held>,
 }
 
 /// A file that is not what was written.
@@ -67,11 +68,15 @@ pub fn verify(dir: &Path, progress: Progress<'_>) -> Result<Verified> {
         return Err(no_backup(dir));
     }
     let is_backup = dir.join(BACKUP_FILE).exists();
-    let lock = (!is_backup).then(|| directory::hold(dir)).transpose()?;
+    let held = (!is_backup).then(|| directory::hold(dir)).transpose()?;
+    let is_damaged = held.as_ref().is_some_and(|held| held.is_damaged);
     let mut found = Verified {
-        _lock: lock,
+        _held: held,
         ..Verified::default()
     };
+    if is_damaged {
+        found.add(dir.join(VERSION_FILE), VERSION_TELLS_NOTHING);
+    }
     let wanted = if is_backup {
         wanted_of_backup(dir, &mut found)?
     } else {
@@ -162,12 +167,17 @@ fn wanted_of_backup(dir: &Path, found: &mut Verified) -> Result<Vec<Wanted>> {
 fn wanted_of_data(dir: &Path, found: &mut Verified) -> Result<Vec<Wanted>> {
     let engine_dir = dir.join(ENGINE_DIR);
     let version = engine_dir.join("version");
-    let text = fs::read(&version).map_err(|cause| reading(&version, &cause))?;
     found.files += 1;
-    if text != LIBRARY_VERSION {
-        found.add(version, "it does not say FJL 3");
+    match fs::read(&version) {
+        Ok(text) if text == LIBRARY_VERSION => {}
+        Ok(_) => found.add(version, "it does not say FJL 3"),
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => {
+            found.add(version, "it is missing");
+        }
+        Err(cause) => return Err(reading(&version, &cause)),
     }
     check_journals(&engine_dir, found)?;
+    check_run(&engine_dir, found)?;
     for path in compression::files(&engine_dir)? {
         found.files += 1;
         if let Err(cause) = compression::check(&path) {
@@ -194,7 +204,8 @@ fn check_journals(engine_dir: &Path, found: &mut Verified) -> Result<()> {
         found.files += 1;
         found.bytes += fs::metadata(&path).map_or(0, |found| found.len());
     }
-    match journal::examine(engine_dir) {
+    let examined = journal::check_any(engine_dir).and_then(|()| journal::examine(engine_dir));
+    match examined {
         Ok(None) => {}
         Ok(Some(torn)) => found.notes.push(format!(
             "{}: the last {} bytes, behind byte {}, are no whole commit; a crash leaves such an end, \
@@ -206,5 +217,25 @@ fn check_journals(engine_dir: &Path, found: &mut Verified) -> Result<()> {
         Err(Error::Corrupt { what }) => found.add(engine_dir.to_path_buf(), what),
         Err(cause) => return Err(cause),
     }
+    Ok(())
+}
+
+/// A directory that no server has written to since it was restored has no such file.
+fn check_run(engine_dir: &Path, found: &mut Verified) -> Result<()> {
+    let path = journal::run_path(engine_dir);
+    if !path.exists() {
+        return Ok(());
+    }
+    found.files += 1;
+    if journal::last_run(engine_dir).is_some() {
+        return Ok(());
+    }
+    if is_forbidden(&path) {
+        return Err(reading(&path, &io::ErrorKind::PermissionDenied.into()));
+    }
+    found.add(
+        path,
+        "it does not tell which run of a server wrote last; the next write makes it anew",
+    );
     Ok(())
 }

@@ -149,9 +149,7 @@ impl Committer {
     }
 
     fn give_up(&self, cause: Error) -> Error {
-        self.base.stop_caching();
-        self.room.fail();
-        self.shared.set_read_only(&cause);
+        self.shared.give_up(&cause);
         cause
     }
 }

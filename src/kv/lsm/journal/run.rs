@@ -174,15 +174,20 @@ pub(super) fn remove_unfinished(dir: &Path) -> Result<()> {
         .map_err(|cause| Error::io(format!("removing {}", new.display()), &cause))
 }
 
+/// Where it is noted which run wrote to the journals in `dir`.
+pub(in crate::kv::lsm) fn path(dir: &Path) -> PathBuf {
+    dir.join(FILE)
+}
+
 /// What is noted beside the journals in `dir`; `None` where that is not known.
 pub(super) fn noted(dir: &Path) -> Option<Noted> {
-    parsed(&fs::read_to_string(dir.join(FILE)).ok()?)
+    parsed(&fs::read_to_string(path(dir)).ok()?)
 }
 
 /// What is noted, as a start reads it: the log says where nothing can be read although the file is there.
 pub(super) fn noted_or_warned(dir: &Path) -> Option<Noted> {
     let noted = noted(dir);
-    let file = dir.join(FILE);
+    let file = path(dir);
     if noted.is_none() && file.exists() {
         tracing::warn!(
             file = %file.display(),

@@ -35,6 +35,31 @@ pub(super) fn check_there(dir: &Path) -> Result<()> {
     }
 }
 
+/// Refuses a directory, complete once, that has no journal at all: the library would count commits from the beginning
+/// then, and every row that is in files would be one of a later time, which nobody reads.
+///
+/// # Errors
+///
+/// [`Error::Corrupt`]; [`Error::Io`].
+pub(in crate::kv::lsm) fn check_any(dir: &Path) -> Result<()> {
+    if !numbered(dir)?.is_empty() {
+        return Ok(());
+    }
+    let newest = run::noted(dir).and_then(|noted| noted.journal);
+    let name = match newest {
+        Some(number) => format!("journal {}", path_of(dir, number).display()),
+        None => format!("the journal (a file *{SUFFIX}) of {}", dir.display()),
+    };
+    let empty = path_of(dir, newest.unwrap_or(0));
+    Err(Error::Corrupt {
+        what: format!(
+            "{name} is missing, and with it the commits in it and the order of all others: restore a backup; a start \
+             with what the files of rows have takes an empty file {} in its place",
+            empty.display()
+        ),
+    })
+}
+
 /// Where the journal of a number is.
 pub(super) fn path_of(dir: &Path, number: u64) -> PathBuf {
     dir.join(format!("{number}{SUFFIX}"))
