@@ -65,10 +65,14 @@ impl Talk {
             pace.keep().await;
             stopped = self.registration.cancel().check().err();
         }
-        // `COMMIT RELEASE` and its like: what stands behind it is not run, and the connection ends without a word.
-        let is_over = self.registration.cancel().ends_connection().is_some();
-        if stopped.is_none() && is_over {
-            return Ok(false);
+        if stopped.is_none() {
+            stopped = match self.registration.cancel().ends_connection() {
+                // `COMMIT RELEASE` and its like: what stands behind it is not run, without a word.
+                Some(Stop::Released) => return Ok(false),
+                // The server drains: only the statement before was let run to its end.
+                Some(stop) => Some(stop.error()),
+                None => None,
+            };
         }
         if let Some(error) = &stopped {
             self.error(error);

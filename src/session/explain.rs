@@ -292,7 +292,7 @@ fn changed(change: &Change) -> whole::Written<'_> {
     let mut first_output = 0;
     let targets = change.targets.iter().map(|target| {
         let alias = alias_of(&change.query, first_output).unwrap_or(&target.table.name);
-        first_output += target.table.key.len() + target.assigned.len();
+        first_output += target.outputs_count();
         let write = Written {
             table: &target.table,
             reads_old: true,

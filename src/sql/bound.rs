@@ -353,7 +353,7 @@ impl InsertSource {
 #[derive(Debug, Clone)]
 pub struct Change {
     /// Gives, for each target in turn, the columns of its primary key, `NULL` where a row of the
-    /// join has none of it, and then the values that are assigned.
+    /// join has none of it, then the values that are assigned, and then what [`ChangeTarget::over_new`] reads.
     pub query: Query,
     /// What is changed.
     pub targets: Vec<ChangeTarget>,
@@ -374,6 +374,31 @@ pub struct ChangeTarget {
     pub table: Arc<Table>,
     /// The columns that are assigned, as positions in the table.
     pub assigned: Vec<usize>,
+    /// The values that read columns assigned before them; the query has `NULL` in their places.
+    pub over_new: Vec<OverNew>,
+    /// How many values of the query these read beside the row.
+    pub asked_count: usize,
+}
+
+impl ChangeTarget {
+    /// How many outputs of the query are about it.
+    pub fn outputs_count(&self) -> usize {
+        self.table.key.len() + self.values_count()
+    }
+
+    /// Those of them behind the key.
+    pub fn values_count(&self) -> usize {
+        self.assigned.len() + self.asked_count
+    }
+}
+
+/// A value that is computed over the row as the assignments before it leave it.
+#[derive(Debug, Clone)]
+pub struct OverNew {
+    /// Its place among [`ChangeTarget::assigned`].
+    pub position: usize,
+    /// Over the columns of the table, and behind them the values that are asked for.
+    pub expr: Expr,
 }
 
 /// What a duplicate key means.

@@ -15,10 +15,11 @@ use super::{Env, Outcome, Rows, space};
 use crate::error::Result;
 use crate::exec::pace::Pace;
 use crate::exec::query;
-use crate::exec::row::Layout;
+use crate::exec::row::{Layout, ValuesRow};
 use crate::exec::transaction::{BoundTable, StatementWrites, Transaction};
 use crate::kv::Key;
 use crate::sql::bound::{Change, ChangeTarget};
+use crate::sql::eval::eval_exact;
 use crate::types::Value;
 
 /// Rows that are read together.
@@ -46,6 +47,7 @@ struct Wanted<'r> {
     key: Key,
     /// Which of the rows it is, from 1, in the order in which they change.
     number: usize,
+    /// And what those read that are computed over the row.
     values: &'r [Value<'static>],
 }
 
@@ -96,7 +98,7 @@ pub async fn run(
         };
         work.run(rows, &mut counts).await?;
         transaction.stage(writes)?;
-        first_output += target.table.key.len() + target.assigned.len();
+        first_output += target.outputs_count();
     }
     Ok(outcome(&program.change, &counts, env))
 }
@@ -182,7 +184,7 @@ impl Work<'_> {
             let key = row::key(table, &values)?;
             if seen.insert(key.clone()) {
                 let first = self.first_output + table.key.len();
-                let until = first + self.target.assigned.len();
+                let until = first + self.target.values_count();
                 let values = row.get(first..until).unwrap_or_default();
                 wanted.push(Wanted {
                     key,
@@ -256,6 +258,27 @@ impl Work<'_> {
         Ok(written.unwrap_or_else(|| old.to_vec()))
     }
 
+    /// The value at a place among those assigned, if it is computed over the row as it is by then.
+    fn over_new(
+        &self,
+        position: usize,
+        (new, wanted): (&[Value<'static>], &Wanted<'_>),
+    ) -> Result<Option<Value<'static>>> {
+        let mut all = self.target.over_new.iter();
+        let Some(later) = all.find(|later| later.position == position) else {
+            return Ok(None);
+        };
+        let asked = wanted.values.get(self.target.assigned.len()..);
+        let row: Vec<_> = new
+            .iter()
+            .chain(asked.unwrap_or_default())
+            .cloned()
+            .collect();
+        let row = ValuesRow(&row);
+        let value = eval_exact(&later.expr, &row, &self.changer.env.ctx)?;
+        Ok(Some(value.into_owned()))
+    }
+
     fn updated(&self, wanted: &Wanted<'_>, old: &[Value<'static>]) -> Result<Vec<Value<'static>>> {
         let env = self.changer.env;
         let at = Stored {
@@ -265,7 +288,10 @@ impl Work<'_> {
         };
         let table = &self.target.table;
         let mut new = old.to_vec();
-        for (idx, value) in self.target.assigned.iter().zip(wanted.values) {
+        let assigned = self.target.assigned.iter().zip(wanted.values);
+        for (position, (idx, value)) in assigned.enumerate() {
+            let later = self.over_new(position, (&new, wanted))?;
+            let value = later.as_ref().unwrap_or(value);
             if let (Some(column), Some(slot)) = (table.columns.get(*idx), new.get_mut(*idx)) {
                 // Also one that would not be accepted today stays.
                 if slot.is_same(value) {

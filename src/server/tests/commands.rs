@@ -19,6 +19,18 @@ impl Client {
         String::from_utf8_lossy(answer.get(8..).unwrap_or(&[])).into_owned()
     }
 
+    /// The types of the next definitions of columns.
+    async fn types(&mut self, count: usize) -> Vec<u8> {
+        let mut types = Vec::new();
+        for _ in 0..count {
+            let column = self.receive().await;
+            assert!(column.starts_with(b"\x03def"), "{}", column.escape_ascii());
+            // Before the flags, the decimals and two bytes that mean nothing.
+            types.push(column[column.len() - 6]);
+        }
+        types
+    }
+
     async fn login_again(&mut self, (plugin, database): (Plugin, &str), password: &str) {
         let mut change = b"\x11root\0\0".to_vec();
         change.extend_from_slice(database.as_bytes());
@@ -270,6 +282,14 @@ async fn no_statement_is_the_last_after_one_that_failed() {
     assert_eq!(client.packets(1).await, ["ERR 1064"]);
     client.command(run).await;
     assert_eq!(client.packets(1).await, ["ERR 1243"]);
+    // Nor after one that was too long to be read.
+    client.command(b"\x16DO 1").await;
+    client.packets(1).await;
+    let too_long = [b"\x16DO 1".as_slice(), &vec![b' '; 1 << 20]].concat();
+    client.command(&too_long).await;
+    assert_eq!(client.packets(1).await, ["ERR 1153"]);
+    client.command(run).await;
+    assert_eq!(client.packets(1).await, ["ERR 1243"]);
     server.stop().await;
 }
 
@@ -288,5 +308,40 @@ async fn warnings_are_there_for_a_prepared_show_warnings() {
         packets[2],
         "\\x00\\x00\\x01\\x00\\x00\\x00\\x00\\x00\\x00\\x00"
     );
+    server.stop().await;
+}
+
+/// Mechanism: a statement kept the types that variables had when it was prepared: a value of another type was 1105.
+#[tokio::test]
+async fn variables_may_have_any_value_when_what_was_prepared_is_run() {
+    const BIGINT: u8 = 0x08;
+    const DECIMAL: u8 = 0xF6;
+    const VARCHAR: u8 = 0xFD;
+    let server = Running::start("secret", 10).await;
+    let mut client = Client::root(server.address, WITH_DEPRECATE_EOF).await;
+    client.command(b"\x16SELECT @a, 7").await;
+    assert_eq!(
+        client.packets(1).await[0],
+        r"\x00\x01\x00\x00\x00\x02\x00\x00\x00\x00\x00\x00"
+    );
+    assert_eq!(client.types(2).await, [VARCHAR, BIGINT]);
+    let seven = r"\x07\x00\x00\x00\x00\x00\x00\x00";
+    for (value, ty, row) in [
+        ("NULL", VARCHAR, r"\x00\x04"),
+        ("'x'", VARCHAR, r"\x00\x00\x01x"),
+        ("1", BIGINT, r"\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00"),
+        ("2.5", DECIMAL, r"\x00\x00\x032.5"),
+        ("'yz'", VARCHAR, r"\x00\x00\x02yz"),
+    ] {
+        client.done(&format!("SET @a = {value}")).await;
+        client.command(b"\x17\x01\0\0\0\0\x01\0\0\0").await;
+        assert_eq!(client.packets(1).await, ["\\x02"], "{value}");
+        assert_eq!(client.types(2).await, [ty, BIGINT], "{value}");
+        assert_eq!(
+            client.packets(2).await,
+            [format!("{row}{seven}"), "END 02".into()],
+            "{value}"
+        );
+    }
     server.stop().await;
 }

@@ -253,3 +253,22 @@ async fn who_waits_tells_what_for_and_what_it_does_then() {
     }
     server.stop().await;
 }
+
+/// Mechanism: the statements of one text were one to a server that drains; or what said that there will be no more of
+/// them was numbered as if nobody waited for it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_drains_ends_between_two_statements_of_a_text() {
+    let server = Running::start("secret", 100).await;
+    let mut holder = Client::root(server.address, FLAGS).await;
+    let mut waiter = Client::root(server.address, FLAGS).await;
+    let id = server.newest();
+    holder.query("SELECT GET_LOCK('a', 0)").await;
+    holder.packets(5).await;
+    waiter.query("DO GET_LOCK('a', 100); DO 1").await;
+    assert_eq!(server.waits_as(id).await, "User lock");
+    // That it is at rest ends the holder, and with it the lock.
+    let stopping = tokio::spawn(server.stop());
+    assert_eq!(waiter.packets(2).await, ["OK 0a", "ERR 1053"]);
+    drop((holder, waiter));
+    stopping.await.unwrap();
+}

@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use super::call::default_value;
+use super::in_order::Before;
 use super::output::result_column;
 use super::scope::{AggregateRule, Clause, Scope};
 use super::select::{ask_by_rows, from_of_tables, hints_of};
@@ -14,9 +15,11 @@ use super::{Names, from, operands, order, versions};
 use crate::catalog::Table;
 use crate::error::{Code, Error, Result};
 use crate::sql::ast::{self, Several, TableFactor, TableName, TableRef};
-use crate::sql::bound::{Change, ChangeTarget, Hints, Output, Purpose, Query, Relation, Select};
+use crate::sql::bound::{
+    Change, ChangeTarget, Hints, Output, Purpose, Query, Relation, Select, Subquery,
+};
 use crate::sql::expr::{Expr, ExprKind};
-use crate::types::ResultColumn;
+use crate::types::{ColumnType, ResultColumn, Value};
 
 /// The parts of a statement that say which rows it is about.
 struct Rows<'a> {
@@ -24,6 +27,8 @@ struct Rows<'a> {
     filter: Option<&'a ast::Expr>,
     order_by: &'a [ast::OrderItem],
     limit: Option<&'a ast::Expr>,
+    /// Whether they are of one table, or view, and of no join.
+    is_of_one: bool,
 }
 
 /// A target while it is bound: a table, by its own name or through a view, and what is assigned.
@@ -110,8 +115,9 @@ pub(super) fn update(update: &ast::Update, names: &Names<'_>) -> Result<Change> 
         filter: update.filter.as_ref(),
         order_by: &update.order_by,
         limit: update.limit.as_ref(),
+        is_of_one: is_one(&update.tables),
     };
-    check_limit(&update.tables, &rows, "UPDATE")?;
+    check_limit(&rows, "UPDATE")?;
     finish((scope, tree), targets, (rows, false, update.ignore))
 }
 
@@ -139,8 +145,9 @@ pub(super) fn delete(delete: &ast::Delete, names: &Names<'_>) -> Result<Change> 
         filter: delete.filter.as_ref(),
         order_by: &delete.order_by,
         limit: delete.limit.as_ref(),
+        is_of_one: is_one(&several.tables),
     };
-    check_limit(&several.tables, &rows, "DELETE")?;
+    check_limit(&rows, "DELETE")?;
     finish((scope, tree), targets, (rows, true, delete.ignore))
 }
 
@@ -164,16 +171,19 @@ fn only(delete: &ast::Delete) -> Several {
     }
 }
 
+fn is_one(tables: &[TableRef]) -> bool {
+    matches!(tables, [only] if only.joins.is_empty())
+}
+
 /// # Errors
 /// 1221: a join has no order to be limited by.
-fn check_limit(tables: &[TableRef], rows: &Rows<'_>, verb: &str) -> Result<()> {
-    let is_one = matches!(tables, [only] if only.joins.is_empty());
+fn check_limit(rows: &Rows<'_>, verb: &str) -> Result<()> {
     let clause = match (rows.order_by, rows.limit) {
         ([], None) => return Ok(()),
         ([], Some(_)) => "LIMIT",
         _ => "ORDER BY",
     };
-    if is_one {
+    if rows.is_of_one {
         return Ok(());
     }
     let text = format!("Incorrect usage of {verb} and {clause}");
@@ -332,10 +342,11 @@ fn finish(
     let tables = targets.iter().map(|target| &target.table);
     hints.ts_ms = versions::written_at(rows.hints, tables)?;
     let mut outputs = Vec::new();
-    let targets = targets.into_iter();
-    let bound = targets.map(|target| outputs_of(target, &mut outputs));
-    let bound = bound.collect();
     let mut subqueries = std::mem::take(&mut scope.subqueries);
+    let targets = targets.into_iter();
+    let bound =
+        targets.map(|target| outputs_of(target, (&mut outputs, rows.is_of_one), &subqueries));
+    let bound = bound.collect::<Result<_>>()?;
     ask_by_rows(&mut subqueries);
     let alias = scope.source().map(|source| source.alias.clone());
     let parameters_count = scope.parameters_count;
@@ -367,19 +378,51 @@ fn finish(
 }
 
 /// The key of a target and its new values, as outputs of the query.
-fn outputs_of(target: Target, outputs: &mut Vec<Output>) -> ChangeTarget {
+///
+/// # Errors
+/// As [`Before::over_new`].
+fn outputs_of(
+    target: Target,
+    (outputs, is_in_order): (&mut Vec<Output>, bool),
+    subqueries: &[Subquery],
+) -> Result<ChangeTarget> {
     let key = target.table.key.iter();
     let key = key.filter_map(|part| target.column(part.column_idx));
     outputs.extend(key.map(output));
     let table = target.table;
     let mut assigned = Vec::with_capacity(target.assigned.len());
+    let (mut over_new, mut asked) = (Vec::new(), Vec::new());
     for (idx, value) in target.assigned {
-        if table.key_position(idx).is_none() {
-            assigned.push(idx);
-            outputs.push(output(value));
+        if table.key_position(idx).is_some() {
+            continue;
         }
+        let before = Before {
+            table: &table,
+            first_column: target.first_column,
+            assigned: if is_in_order { &assigned } else { &[] },
+            subqueries,
+        };
+        let later = before.over_new((assigned.len(), &value), &mut asked)?;
+        assigned.push(idx);
+        outputs.push(output(if later.is_some() { null() } else { value }));
+        over_new.extend(later);
     }
-    ChangeTarget { table, assigned }
+    let asked_count = asked.len();
+    outputs.extend(asked.into_iter().map(output));
+    Ok(ChangeTarget {
+        table,
+        assigned,
+        over_new,
+        asked_count,
+    })
+}
+
+fn null() -> Expr {
+    Expr {
+        kind: ExprKind::Literal(Value::Null),
+        ty: ColumnType::Null,
+        nullable: true,
+    }
 }
 
 fn output(expr: Expr) -> Output {

@@ -150,18 +150,13 @@ impl Scope<'_> {
 
     // Variables.
 
-    /// A variable has the type that it has before the statement; within one that assigns variables it
-    /// is read for each row, and made to be of that type.
+    /// A variable has the type that it has before the statement, a text if it has no value; within one that assigns
+    /// variables it is read for each row, and made to be of that type.
     fn user_variable(&self, name: &str) -> Result<Expr> {
         let ty = type_of(&self.names.facts.user_variable(name));
         if !self.names.numbering.is_assigning() {
             return Ok(Expr {
-                // Of a statement that is prepared it may have any value when that is run.
-                ty: if ty == ColumnType::Null {
-                    ColumnType::VARCHAR
-                } else {
-                    ty
-                },
+                ty,
                 kind: ExprKind::UserVariable(name.to_owned()),
                 nullable: true,
             });
@@ -170,16 +165,10 @@ impl Scope<'_> {
             ty if ty.is_integer() && ty.is_unsigned() => CastType::Unsigned,
             ty if ty.is_integer() => CastType::Signed,
             ColumnType::Double => CastType::Double,
-            ColumnType::Null => CastType::Char(None),
             ty if ty.is_text() => CastType::Char(None),
             _ => return assign::reading(name, ty),
         };
         let read = assign::reading(name, ty.clone())?;
-        let ty = if ty == ColumnType::Null {
-            ColumnType::VARCHAR
-        } else {
-            ty
-        };
         Ok(Expr {
             kind: ExprKind::Cast(Box::new(read), target),
             ty,

@@ -23,6 +23,7 @@ mod from;
 mod group;
 mod hex;
 mod hints;
+mod in_order;
 mod json_table;
 mod json_truth;
 mod late;

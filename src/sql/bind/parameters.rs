@@ -1,4 +1,5 @@
-//! Where the type of a parameter decides the type of what is computed with it.
+//! Where the type of a parameter decides the type of what is computed with it; or that of a user variable, which
+//! may have a value of another type each time that the statement is run.
 
 use crate::sql::bound::InsertValue;
 use crate::sql::eval::fold;
@@ -12,12 +13,15 @@ pub(super) fn expr_of(value: &InsertValue) -> Option<&Expr> {
     }
 }
 
-/// Whether the expression's own type, or that of something in it, is that of a parameter.
+/// Whether the expression's own type, or that of something in it, is that of a parameter or a user variable.
 pub(super) fn is_typed_by_one(expr: &Expr) -> bool {
-    matches!(expr.kind, ExprKind::Parameter(_)) || has_typed_operand(expr)
+    matches!(
+        expr.kind,
+        ExprKind::Parameter(_) | ExprKind::UserVariable(_)
+    ) || has_typed_operand(expr)
 }
 
-/// Whether something in the expression has a type that follows from a parameter's.
+/// Whether something in the expression has a type that follows from that of one.
 pub(super) fn has_typed_operand(expr: &Expr) -> bool {
     let mut found = false;
     let takes_types = takes_types(expr);

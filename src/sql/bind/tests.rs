@@ -622,7 +622,9 @@ fn only_computed_types_depend_on_parameters() {
     }
     for sql in [
         "SELECT ?",
+        "SELECT @a",
         "SELECT a + ? FROM t",
+        "SELECT a + @a FROM t",
         "SELECT a FROM t WHERE a = ? + 1",
         "INSERT INTO t (a) VALUES (? * 2)",
         "UPDATE t SET a = a + ?",

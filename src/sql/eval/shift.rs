@@ -159,7 +159,7 @@ fn seconds(amount: &Value<'_>, ctx: &EvalContext) -> Result<Option<Shift>> {
     }))
 }
 
-/// `'1 2:3'`: numbers with anything between them; when some are missing, the largest are.
+/// `'1 2:3'`: numbers with anything between them; when some are missing, the largest are. `None` when there are more.
 fn compound(text: &str, parts: &[Part]) -> Option<Shift> {
     let body = text.trim_ascii_start();
     let is_negative = body.starts_with('-');
@@ -169,7 +169,7 @@ fn compound(text: &str, parts: &[Part]) -> Option<Shift> {
         .filter(|digits| !digits.is_empty())
     {
         if numbers.len() == parts.len() {
-            break;
+            return None;
         }
         numbers.push((digits.parse().ok()?, digits.len()));
     }

@@ -58,28 +58,31 @@ pub(super) fn month_name(month: u8) -> Option<&'static str> {
         .and_then(|idx| MONTH_NAMES.get(idx).copied())
 }
 
-/// The number, 1 to 12, of the month that the text begins with, and its name's length.
+/// The number, 1 to 12, of the month whose name the first word of the text is, or begins alone, and the word's length.
 pub(super) fn month_of_name(text: &str, is_short: bool) -> Option<(u8, usize)> {
     position_of_name(&MONTH_NAMES, text, is_short).map(|(idx, len)| (idx + 1, len))
 }
 
-/// The number, 0 for Monday, of the day that the text begins with, and its name's length.
+/// The number, 0 for Monday, of the day whose name the first word of the text is, or begins alone, and the word's length.
 pub(super) fn day_of_name(text: &str, is_short: bool) -> Option<(u8, usize)> {
     position_of_name(&DAY_NAMES, text, is_short)
 }
 
 fn position_of_name(names: &[&str], text: &str, is_short: bool) -> Option<(u8, usize)> {
-    let wanted = |name: &str| if is_short { SHORT_CHARS } else { name.len() };
-    let idx = names.iter().position(|name| {
-        let len = wanted(name);
-        let known = name.get(..len).unwrap_or(name);
-        text.get(..len)
-            .is_some_and(|given| given.eq_ignore_ascii_case(known))
-    })?;
-    Some((
-        u8::try_from(idx).ok()?,
-        names.get(idx).map(|name| wanted(name))?,
-    ))
+    let len = text.chars().take_while(char::is_ascii_alphabetic).count();
+    let word = text.get(..len).filter(|word| !word.is_empty())?;
+    // Whether the word is the name, where it begins it.
+    let known = |name: &str| {
+        let whole = if is_short { SHORT_CHARS } else { name.len() };
+        let begin = name.get(..len).filter(|_| len <= whole)?;
+        begin.eq_ignore_ascii_case(word).then_some(len == whole)
+    };
+    let whole = names.iter().position(|name| known(name) == Some(true));
+    let mut begun =
+        (0..names.len()).filter(|idx| names.get(*idx).is_some_and(|name| known(name).is_some()));
+    let alone = begun.next().filter(|_| begun.next().is_none());
+    let idx = whole.or(alone)?;
+    Some((u8::try_from(idx).ok()?, len))
 }
 
 /// What a specifier of two bytes becomes for each of them, at most: `%r` is `11:59:59 PM`.

@@ -250,8 +250,11 @@ impl Fields {
         Some(rest)
     }
 
-    /// `AM` or `PM`.
+    /// `AM` or `PM`, behind an hour of twelve.
     fn read_half<'t>(&mut self, text: &'t str) -> Option<&'t str> {
+        if !self.is_twelve_hours {
+            return None;
+        }
         let half = text.get(..2)?;
         self.is_afternoon = half.eq_ignore_ascii_case("PM");
         let is_half = self.is_afternoon || half.eq_ignore_ascii_case("AM");
@@ -286,6 +289,10 @@ fn read<'t>(text: &'t str, format: &str, fields: &mut Fields) -> Option<&'t str>
     let mut rest = text;
     let mut chars = format.chars();
     while let Some(c) = chars.next() {
+        // A text may end before its format, and has said what it has.
+        if rest.trim_ascii_start().is_empty() {
+            break;
+        }
         rest = match c {
             '%' => match chars.next()? {
                 '%' => rest.strip_prefix('%')?,
