@@ -73,6 +73,14 @@ pub fn put_error(out: &mut Vec<u8>, error: &Error) {
     out.extend_from_slice(clipped(error.message(), MESSAGE_BYTES_MAX).as_bytes());
 }
 
+/// Appends the payload of an ERR packet in the greeting's place: without a state, as MySQL and MariaDB send it.
+/// `PROTOCOL_41`, which brings the state, has not been agreed upon, and some clients take one for a part of the text.
+pub fn put_error_for_greeting(out: &mut Vec<u8>, error: &Error) {
+    out.push(0xFF);
+    wire::put_u16(out, error.code().errno());
+    out.extend_from_slice(clipped(error.message(), MESSAGE_BYTES_MAX).as_bytes());
+}
+
 /// The error number that makes an ERR packet a report of progress.
 const PROGRESS_ERRNO: u16 = 0xFFFF;
 

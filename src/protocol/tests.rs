@@ -109,6 +109,10 @@ fn end_packets() {
         "ff 7a04 23 3432533032 6e6f",
     );
     check(
+        |out| reply::put_error_for_greeting(out, &error),
+        "ff 7a04 6e6f",
+    );
+    check(
         |out| reply::put_prepared(out, 1, 2, 3),
         "00 01000000 0200 0300 00 0000",
     );

@@ -280,7 +280,7 @@ fn note(ended: &Result<(), tokio::task::JoinError>) {
 /// Says 1040 or 1041 in the greeting's place. A fresh socket's buffer takes that without waiting.
 fn turn_away(socket: &TcpStream, error: &Error) {
     let mut out = PacketWriter::default();
-    out.packet(|out| reply::put_error(out, error));
+    out.packet(|out| reply::put_error_for_greeting(out, error));
     let _ = socket.try_write(out.bytes());
 }
 
