@@ -229,7 +229,7 @@ impl Session {
         let parameters = Arc::new(parameters);
         // A query has evaluated nothing when it is bound again.
         let is_query = matches!(compiled, Compiled::Query(..));
-        let assigned = self.state.assigned().filter(|_| !is_query);
+        let assigned = (!is_query).then(|| self.state.assigned()).flatten();
         for _ in 0..BINDS_MAX {
             self.begin_statement();
             if let (Statement::Select(select), Some(stars)) = (statement, compiled.stars()) {

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use super::call::default_value;
 use super::in_order::Before;
+use super::literal::null;
 use super::output::result_column;
 use super::scope::{AggregateRule, Clause, Scope};
 use super::select::{ask_by_rows, from_of_tables, hints_of};
@@ -19,7 +20,7 @@ use crate::sql::bound::{
     Change, ChangeTarget, Hints, Output, Purpose, Query, Relation, Select, Subquery,
 };
 use crate::sql::expr::{Expr, ExprKind};
-use crate::types::{ColumnType, ResultColumn, Value};
+use crate::types::ResultColumn;
 
 /// The parts of a statement that say which rows it is about.
 struct Rows<'a> {
@@ -415,14 +416,6 @@ fn outputs_of(
         over_new,
         asked_count,
     })
-}
-
-fn null() -> Expr {
-    Expr {
-        kind: ExprKind::Literal(Value::Null),
-        ty: ColumnType::Null,
-        nullable: true,
-    }
 }
 
 fn output(expr: Expr) -> Output {
