@@ -115,6 +115,8 @@ const LOST_DISK: [u16; 5] = [1021, 1030, 1053, 1180, 1836];
 const UNDETERMINED: u16 = 1180;
 /// What its log has then.
 const READ_ONLY: &str = "takes no more writes";
+/// What it has of a thread that panicked.
+const PANICKED: &str = "panicked at";
 /// The database of the test.
 const DATABASE: &str = "crash";
 /// The least and the most time that writers have before the kill.
@@ -440,6 +442,11 @@ impl Rounds {
             Ending::Kill | Ending::Point | Ending::Full | Ending::Tight | Ending::Thin => {
                 kill(server)?;
             }
+        }
+        // A panic ends one connection, which a writer takes for the end of the server.
+        let log = self.log();
+        if log.contains(PANICKED) {
+            return Err(format!("the server panicked: {log}"));
         }
         self.faults.as_ref().map_or(Ok(()), Faults::disarm)
     }

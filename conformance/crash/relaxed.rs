@@ -133,6 +133,13 @@ impl Book {
                     "what was acknowledged {age:?} before the cut or the failed sync is lost"
                 ));
             }
+            let late = lost.iter().max().unwrap_or(first);
+            let late = late.saturating_duration_since(cut);
+            if LOST_MAX < late {
+                return Err(format!(
+                    "what was acknowledged {late:?} after the failed sync is lost"
+                ));
+            }
         }
         self.there = found.0.keys().copied().collect();
         Ok(())

@@ -163,6 +163,11 @@ fn run(rounds: &Rounds) -> Result<String, String> {
             kills += u64::from(!is_through);
             made += u64::from(is_made && !is_through);
             kill(&server)?;
+            if is_through && step == 1 {
+                return Err(told(
+                    "acknowledged without a sync of the journal".to_owned(),
+                ));
+            }
             if is_through {
                 break;
             }

@@ -81,6 +81,7 @@ fn one(rounds: &Rounds, change: &Change) -> Result<u64, String> {
         kill(&server)?;
         if is_through {
             return match told {
+                Ok(_) if at == 1 => Err("acknowledged without a sync of the journal".to_owned()),
                 Ok(_) => Ok(at - 1),
                 Err(failure) => Err(format!("without a failure: {failure}")),
             };

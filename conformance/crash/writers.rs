@@ -113,6 +113,13 @@ pub(crate) fn run_until_ended(
 ) -> Result<Vec<Log>, String> {
     let threads = start(server, oracle)?;
     thread::sleep(time);
+    // The disk is well, and the server has not been ended yet.
+    if threads.iter().any(JoinHandle::is_finished) {
+        rounds.end_here(server)?;
+        join(threads)?;
+        let log = rounds.log();
+        return Err(format!("a writer ended before its server: {log}"));
+    }
     rounds.end(server)?;
     join(threads)
 }

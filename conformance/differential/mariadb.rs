@@ -11,6 +11,14 @@ const START_TIMEOUT: Duration = Duration::from_mins(1);
 /// How often that is tried while waiting.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
+/// The server, and what makes its data directory.
+const PROGRAMS: [&str; 2] = ["mariadbd", "mariadb-install-db"];
+
+/// Whether it is installed.
+pub(crate) fn is_there() -> bool {
+    PROGRAMS.iter().all(|program| find(program).is_some())
+}
+
 /// A running server; killed when dropped.
 pub(crate) struct MariaDb {
     child: Child,
@@ -19,11 +27,11 @@ pub(crate) struct MariaDb {
 }
 
 impl MariaDb {
-    /// Starts one; `None` where it is not installed.
-    pub(crate) fn start(directory: &Path) -> Result<Option<MariaDb>, String> {
-        let (Some(daemon), Some(install)) = (find("mariadbd"), find("mariadb-install-db")) else {
-            return Ok(None);
-        };
+    /// Starts one.
+    pub(crate) fn start(directory: &Path) -> Result<MariaDb, String> {
+        let [daemon, install] = PROGRAMS
+            .map(|program| find(program).ok_or_else(|| format!("{program} is not installed")));
+        let (daemon, install) = (daemon?, install?);
         let io = |error: std::io::Error| format!("MariaDB: {error}");
         fs::create_dir_all(directory).map_err(io)?;
         let data = directory.join("data");
@@ -75,7 +83,7 @@ impl MariaDb {
             address: format!("127.0.0.1:{port}"),
         };
         server.wait_until_listening()?;
-        Ok(Some(server))
+        Ok(server)
     }
 
     fn wait_until_listening(&mut self) -> Result<(), String> {

@@ -1,5 +1,5 @@
-"""Bytes written to disk per random update: once where caches hold the whole table, and once where they hold a part
-of it, as they do of most wide tables."""
+"""Bytes written to disk per random update: where caches hold the whole table, beside InnoDB with a log of 1 GiB and
+with the one that it comes with; and where they hold a part of it, as they do of most wide tables."""
 
 import time
 from dataclasses import dataclass, field
@@ -26,41 +26,60 @@ WRITTEN_TO_INNODB_MAX = 0.25
 
 
 @dataclass(frozen=True)
-class Caches:
-    """What each server may keep of the table in memory, its memtables and the pages that the system keeps aside."""
+class Setting:
+    """How the servers are set up while they update."""
 
     name: str
     what: str
-    bytes: int
+    # What each may keep of the table in memory, its memtables and the pages that the system keeps aside.
+    cache_bytes: int = CACHE_BYTES
+    # Further options, by the servers that have some.
+    options: dict = field(default_factory=dict)
     # The updates of a stretch, by the servers of which there are fewer than of the others.
     updates: dict = field(default_factory=dict)
+    # Those whose figures would be the same as in another setting are left out.
+    servers: tuple = ("meseta", "innodb", "myrocks")
+
+    def options_of(self, server):
+        """All of its options, or none where it has them anyway."""
+        more = self.options.get(server.name, [])
+        if self.cache_bytes == CACHE_BYTES:
+            return [*server.more, *more] if more else []
+        return [*server.with_cache(self.cache_bytes), *more]
 
 
-WHOLE = Caches("update-bytes", "caches that hold them", CACHE_BYTES)
+WHOLE = Setting("update-bytes", "caches that hold them")
+# With it a page is written out after fewer updates. Such a stretch fills it four times (1.6 KiB for each update).
+SHORT_LOG = Setting(
+    "update-bytes-log", "caches that hold them, InnoDB's log of 96 MiB, as it comes",
+    options={"innodb": ["--innodb-log-file-size=96M"]}, updates={"innodb": 250_000}, servers=("meseta", "innodb"),
+)
 # The pool has 32,768 pages, fewer than the table, and is full of changed ones within a part of the first stretch: an
 # update then reads a page and has another written out, which takes so long that fewer of them do.
-PART = Caches("update-bytes-part", "caches of 512 MiB, a part of them", 512 << 20, {"innodb": 150_000})
+PART = Setting(
+    "update-bytes-part", "caches of 512 MiB, a part of them", cache_bytes=512 << 20, updates={"innodb": 150_000})
 
 
-def bench(caches):
+def bench(setting):
     """Stretches of as many updates, one after the other without a pause, so that each begins with what the one
     before has left to be written. The last are judged: as much is left when they begin as when they end."""
 
     def bench_bytes(table, servers, options):
+        servers = [server for server in servers if server.name in setting.servers]
         rows = min(options.rows, UPDATED_ROWS_MAX)
-        fewer = "".join(f" ({name}: {scaled(count, rows):,})" for name, count in caches.updates.items())
+        fewer = "".join(f" ({name}: {scaled(count, rows):,})" for name, count in setting.updates.items())
         load = Load(
-            "written", caches.name,
-            f"{STRETCHES} x {scaled(STRETCH_UPDATES, rows):,}{fewer} random updates of {rows:,} rows, {caches.what}, "
+            "written", setting.name,
+            f"{STRETCHES} x {scaled(STRETCH_UPDATES, rows):,}{fewer} random updates of {rows:,} rows, {setting.what}, "
             f"{UPDATE_CONNECTIONS} connections, the last {STRETCHES_JUDGED}",
-            lambda server: run_stretch(server, rows, caches), "updates",
+            lambda server: run_stretch(server, rows, setting), "updates",
         )
         line = Line.of(load)
         for server in servers:
             try:
                 fill(server, rows)
                 settle(servers)
-                runs, everything = with_caches(server, caches, lambda: run_stretches(table, servers, server, load))
+                runs, everything = with_setting(server, setting, lambda: run_stretches(table, servers, server, load))
             except (RuntimeError, OSError) as error:
                 line.failed[server.name] = str(error)
                 print(f"  {load.name} failed: {error}", flush=True)
@@ -72,7 +91,7 @@ def bench(caches):
         show_stretches(table, line)
         if "meseta" in line.values:
             matrix.profile_if_asked(matrix.meseta_of(servers), load, options)
-        judge(table, line, caches, rows)
+        judge(table, line, setting, rows)
 
     return bench_bytes
 
@@ -88,13 +107,13 @@ def fill(server, rows):
     server.write_out()
 
 
-def with_caches(server, caches, run):
-    """Runs something on a server that has other caches than usual."""
-    usual = server.more
-    if caches.bytes == CACHE_BYTES:
+def with_setting(server, setting, run):
+    """Runs something on a server that is set up so, and then as usual again."""
+    usual, options = server.more, setting.options_of(server)
+    if not options:
         return run()
     try:
-        server.restart(server.with_cache(caches.bytes))
+        server.restart(options)
         settle([server])
         return run()
     finally:
@@ -120,9 +139,9 @@ def run_stretches(table, servers, server, load):
     return runs, (server.written() - written) / max(updates, 1)
 
 
-def run_stretch(server, rows, caches):
+def run_stretch(server, rows, setting):
     """Bytes and time on the processors are those of one span of time."""
-    count = scaled(caches.updates.get(server.name, STRETCH_UPDATES), rows)
+    count = scaled(setting.updates.get(server.name, STRETCH_UPDATES), rows)
     written, cpu, begin = server.written(), server.cpu(), time.monotonic()
     result = server.load("update", connections=UPDATE_CONNECTIONS, rows=rows, count=count)
     return {
@@ -152,11 +171,11 @@ def all_to_innodb(line):
             f"(stretches: {ours} and {theirs})")
 
 
-def judge(table, line, caches, rows):
+def judge(table, line, setting, rows):
     ratio = line.ratio("bytes", "innodb")
     if ratio is None:
         return
-    what = (f"bytes written per random update of rows, {caches.what}, stretches {STRETCHES - STRETCHES_JUDGED + 1} to "
+    what = (f"bytes written per random update of rows, {setting.what}, stretches {STRETCHES - STRETCHES_JUDGED + 1} to "
             f"{STRETCHES}, to InnoDB's")
     limit = f"<= {WRITTEN_TO_INNODB_MAX}"
     short = [name for name in ("meseta", "innodb") if len(line.stretches[name]) != STRETCHES + 1]
@@ -169,4 +188,4 @@ def judge(table, line, caches, rows):
         add_goal(table, what, f"{ratio:.2f}", limit, ratio <= WRITTEN_TO_INNODB_MAX)
 
 
-BENCHES = {caches.name: bench(caches) for caches in (WHOLE, PART)}
+BENCHES = {setting.name: bench(setting) for setting in (WHOLE, SHORT_LOG, PART)}

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use bytes::Bytes;
+use parking_lot::Mutex;
 
 use crate::kv::{
     Answer, Capabilities, Census, CommitError, Engine, Error, Estimate, IsPast, Key, KeyRange,
@@ -76,6 +77,7 @@ pub struct Faulty {
     dice: Arc<Dice>,
     is_full: AtomicBool,
     keeps_spaces: AtomicBool,
+    refuses_writes: Mutex<Option<Error>>,
 }
 
 /// The space of definitions, which are written to a full disk, too.
@@ -122,6 +124,7 @@ impl Faulty {
             dice: Arc::new(dice),
             is_full: AtomicBool::new(false),
             keeps_spaces: AtomicBool::new(false),
+            refuses_writes: Mutex::default(),
         }
     }
 
@@ -138,6 +141,15 @@ impl Faulty {
     /// From now on the disk is full, or has room again: nothing is put but definitions, and no file is rewritten.
     pub fn fill(&self, is_full: bool) {
         self.is_full.store(is_full, Ordering::Relaxed);
+    }
+
+    /// From now on nothing is written, definitions neither, and whoever writes is told this; or all is again.
+    pub fn refuse_writes(&self, cause: Option<Error>) {
+        *self.refuses_writes.lock() = cause;
+    }
+
+    fn check_writable(&self) -> Result<()> {
+        self.refuses_writes.lock().clone().map_or(Ok(()), Err)
     }
 
     fn check_full(&self) -> Result<()> {
@@ -175,6 +187,9 @@ impl Engine for Faulty {
     }
 
     fn read_only(&self) -> Option<String> {
+        if let Err(Error::ReadOnly { cause }) = self.check_writable() {
+            return Some(cause);
+        }
         self.engine.read_only()
     }
 
@@ -202,6 +217,9 @@ impl Engine for Faulty {
     }
 
     fn commit(&self, writes: WriteSet) -> Answer<'_, std::result::Result<Ts, CommitError>> {
+        if let Err(cause) = self.check_writable() {
+            return Answer::Now(Err(cause.into()));
+        }
         let is_put = writes.puts.iter().any(|put| put.space != DEFINITIONS);
         if is_put && let Err(full) = self.check_full() {
             return Answer::Now(Err(full.into()));
@@ -225,14 +243,14 @@ impl Engine for Faulty {
     }
 
     fn create_space(&self, space: Space) -> Answer<'_, Result<()>> {
-        match self.dice.refuse() {
+        match self.check_writable().and_then(|()| self.dice.refuse()) {
             Ok(()) => self.engine.create_space(space),
             Err(injected) => Answer::Now(Err(injected)),
         }
     }
 
     fn drop_space(&self, space: Space) -> Answer<'_, Result<()>> {
-        match self.dice.refuse() {
+        match self.check_writable().and_then(|()| self.dice.refuse()) {
             Ok(()) if self.keeps_spaces.load(Ordering::Relaxed) => {
                 Answer::Now(Err(Error::Injected { call: 0 }))
             }
@@ -254,9 +272,9 @@ impl Engine for Faulty {
     }
 
     fn compact<'a>(&'a self, spaces: &'a [Space]) -> Answer<'a, Result<()>> {
-        match self.check_full() {
+        match self.check_writable().and_then(|()| self.check_full()) {
             Ok(()) => self.engine.compact(spaces),
-            Err(full) => Answer::Now(Err(full)),
+            Err(cause) => Answer::Now(Err(cause)),
         }
     }
 

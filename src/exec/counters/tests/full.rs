@@ -6,91 +6,12 @@
 
 use std::sync::Arc;
 
-use bytes::Bytes;
-
 use super::*;
 use crate::exec::testing::options;
+use crate::kv::Error as KvError;
 use crate::kv::memory::Memory;
-use crate::kv::{
-    Answer, Capabilities, Census, CommitError, Error as KvError, Estimate, IsPast, Limits,
-    Result as KvResult, Snapshot, Spaces, Ts,
-};
+use crate::kv::testing::{Faults, Faulty};
 use crate::session::Shared;
-
-/// Takes no write.
-struct Refusing {
-    engine: Arc<Memory>,
-    cause: KvError,
-}
-
-impl Engine for Refusing {
-    fn name(&self) -> &'static str {
-        self.engine.name()
-    }
-
-    fn limits(&self) -> Limits {
-        self.engine.limits()
-    }
-
-    fn capabilities(&self) -> Capabilities {
-        self.engine.capabilities()
-    }
-
-    fn read_only(&self) -> Option<String> {
-        let KvError::ReadOnly { cause } = &self.cause else {
-            return None;
-        };
-        Some(cause.clone())
-    }
-
-    fn snapshot(&self) -> Arc<dyn Snapshot> {
-        self.engine.snapshot()
-    }
-
-    fn get_newest<'a>(
-        &'a self,
-        space: Space,
-        key: &'a [u8],
-    ) -> Answer<'a, KvResult<Option<Bytes>>> {
-        self.engine.get_newest(space, key)
-    }
-
-    fn commit(&self, _: WriteSet) -> Answer<'_, std::result::Result<Ts, CommitError>> {
-        Answer::Now(Err(self.cause.clone().into()))
-    }
-
-    fn create_space(&self, _: Space) -> Answer<'_, KvResult<()>> {
-        Answer::Now(Err(self.cause.clone()))
-    }
-
-    fn drop_space(&self, _: Space) -> Answer<'_, KvResult<()>> {
-        Answer::Now(Err(self.cause.clone()))
-    }
-
-    fn spaces(&self) -> Spaces {
-        self.engine.spaces()
-    }
-
-    fn estimate(&self, space: Space, range: &KeyRange) -> Estimate {
-        self.engine.estimate(space, range)
-    }
-
-    fn census(&self, space: Space, is_past: IsPast<'_>) -> KvResult<Census> {
-        self.engine.census(space, is_past)
-    }
-
-    fn compact<'a>(&'a self, _: &'a [Space]) -> Answer<'a, KvResult<()>> {
-        Answer::Now(Err(self.cause.clone()))
-    }
-
-    fn sync(&self) -> Answer<'_, KvResult<()>> {
-        self.engine.sync()
-    }
-
-    fn close(&self) -> Answer<'_, KvResult<()>> {
-        self.engine.close()
-    }
-}
 
 async fn start(engine: Arc<dyn Engine>) -> Result<()> {
     Shared::over(engine, None, &options()).await.map(drop)
@@ -130,9 +51,9 @@ async fn what_a_start_tidies_up_waits_where_nothing_can_be_written() {
         }
         engine.commit(writes).await.unwrap();
         for (cause, is_passed) in [(&no_room, true), (&read_only, true), (&failed, false)] {
-            let engine = Arc::clone(&engine);
-            let cause = cause.clone();
-            let started = start(Arc::new(Refusing { engine, cause })).await;
+            let refusing = Faulty::new(Arc::clone(&engine) as _, Faults::None);
+            refusing.refuse_writes(Some(cause.clone()));
+            let started = start(Arc::new(refusing)).await;
             assert_eq!(started.is_ok(), is_passed, "{key:?}: {started:?}");
         }
         let is_there = async || {
