@@ -194,8 +194,15 @@ pub fn hold(what: &str, bytes: usize) -> Result<Held> {
 /// # Errors
 /// 1041 while the limit is passed.
 pub fn drip(what: &str, bytes: usize) -> Result<()> {
-    let dripped = PROCESS.drips(bytes);
-    dripped.map_err(|shortage| shortage.error(what))
+    ask_dripping(bytes).map_err(|shortage| shortage.error(what))
+}
+
+/// As [`drip`]; by whom, and whether that is an error, is said by the caller.
+///
+/// # Errors
+/// While the limit is passed.
+pub fn ask_dripping(bytes: usize) -> std::result::Result<(), Shortage> {
+    PROCESS.drips(bytes)
 }
 
 /// Has the allocator give back what was freed a while ago. To be called every second or so.

@@ -7,7 +7,7 @@ use crate::many::{self, COM_STMT_EXECUTE, CURSORS_MAX};
 
 const COM_STMT_FETCH: u8 = 0x1C;
 const LIMIT_BYTES: u64 = 512 << 20;
-const OPTIONS: &[&str] = &[
+pub(crate) const OPTIONS: &[&str] = &[
     "--allow-full-scan",
     "--durability=async",
     "--cache-bytes=16MiB",
@@ -172,7 +172,7 @@ fn is_refusal((errno, text): &Refusal, of: &str) -> Result<(), String> {
 }
 
 /// Others are served, and the process never had much more than the limit.
-fn is_well(house: &mut House, what: &str) -> Result<(), String> {
+pub(crate) fn is_well(house: &mut House, what: &str) -> Result<(), String> {
     if house.value("SELECT 1 + 1")? != "2" {
         return Err("others are not served".to_owned());
     }

@@ -20,6 +20,7 @@ mod blows;
 #[allow(dead_code, reason = "shared with the slt runner")]
 #[path = "../../sql-tests/runner/client.rs"]
 mod client;
+mod copies;
 mod crowd;
 mod house;
 mod kept;
@@ -102,6 +103,7 @@ const ALONE: &[(&str, Alone)] = &[
     ("slow_growth", pressure::slow_growth),
     ("memory_limit_of_cursors", kept::cursors),
     ("memory_limit_of_wide_statements", kept::wide_statements),
+    ("memory_limit_of_copies", copies::all),
 ];
 
 fn main() -> ExitCode {

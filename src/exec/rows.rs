@@ -6,6 +6,7 @@
 use std::future::Future;
 use std::pin::Pin;
 
+use crate::ceiling;
 use crate::error::Result;
 use crate::types::Value;
 
@@ -41,6 +42,50 @@ pub enum PageEnd {
 /// come back from the disk.
 pub const SINK_BYTES_MAX: usize = 1 << 20;
 
+/// Bytes of a row that an operator makes for itself without asking for them. A row may have thousands of columns, and
+/// each the same large value.
+pub(crate) const ROW_BYTES_UNASKED: usize = 1 << 20;
+
+/// Copies of the values of one row, for who keeps it longer than the page that it was read from. What there is of them
+/// beyond [`ROW_BYTES_UNASKED`] is asked for before it is made.
+#[derive(Debug, Default)]
+pub(crate) struct RowCopy {
+    unasked_bytes: usize,
+}
+
+impl RowCopy {
+    /// The value, independent of what it was borrowed from.
+    ///
+    /// # Errors
+    /// 1041 when the process has no memory for it.
+    #[inline]
+    pub(crate) fn owned(&mut self, value: Value<'_>) -> Result<Value<'static>> {
+        self.add(value.as_bytes().map_or(0, <[u8]>::len))?;
+        Ok(value.into_owned())
+    }
+
+    /// Counts bytes of a copy.
+    ///
+    /// # Errors
+    /// 1041 when they are many, and the process has no memory for them.
+    #[inline]
+    pub(crate) fn add(&mut self, bytes: usize) -> Result<()> {
+        self.unasked_bytes = self.unasked_bytes.saturating_add(bytes);
+        if self.unasked_bytes <= ROW_BYTES_UNASKED {
+            return Ok(());
+        }
+        self.ask()
+    }
+
+    #[cold]
+    fn ask(&mut self) -> Result<()> {
+        let bytes = std::mem::take(&mut self.unasked_bytes);
+        // Filled at once, so it need not be counted any longer: of large rows one after the other those that are gone
+        // would count for a while.
+        ceiling::hold("a row", bytes).map(drop)
+    }
+}
+
 /// Takes rows.
 pub trait RowSink {
     /// Takes one row; the values are those of the result's columns, in order.
@@ -52,5 +97,27 @@ pub trait RowSink {
     /// Whether so much waits to be sent that the page should end here. Asked after each row.
     fn is_full(&self) -> bool {
         false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Mechanism: a row of thousands of copies of one large value was copied whole before anybody asked.
+    #[test]
+    fn what_a_row_copies_is_asked_for_when_it_is_much() {
+        let text = "x".repeat(ROW_BYTES_UNASKED / 4);
+        let value = Value::text(&text);
+        let mut copy = RowCopy::default();
+        for copies in [1, 2, 3, 4] {
+            let owned = copy.owned(value.borrow()).unwrap();
+            assert_eq!(owned.as_bytes(), value.as_bytes());
+            assert_eq!(copy.unasked_bytes, copies * text.len());
+        }
+        copy.owned(Value::Int(1)).unwrap();
+        assert_eq!(copy.unasked_bytes, ROW_BYTES_UNASKED);
+        copy.owned(value.borrow()).unwrap();
+        assert_eq!(copy.unasked_bytes, 0, "it has asked");
     }
 }

@@ -1,6 +1,10 @@
 //! Rows of values as bytes, for sorting, grouping and spilling: the same encoding as keys, so
 //! that the order of bytes is the order of values.
 
+use std::borrow::Cow;
+
+use super::rows::{ROW_BYTES_UNASKED, RowCopy};
+use crate::ceiling;
 use crate::codec::key::{self, Direction};
 use crate::error::Result;
 use crate::sql::bound::OrderBy;
@@ -9,16 +13,45 @@ use crate::sql::eval::eval;
 use crate::sql::expr::{Expr, Row};
 use crate::types::{ColumnType, Value};
 
+/// Asks for the memory that `out` is about to grow by, with a value behind what a row has, where that is much. Hot: one
+/// comparison while it has room or is small.
+///
+/// # Errors
+/// 1041 when the process has none.
+#[inline]
+pub fn room(out: &Vec<u8>, value: &Value<'_>) -> Result<()> {
+    let bytes = value.as_bytes().map_or(0, <[u8]>::len);
+    ask(bytes_wanted((out.len(), out.capacity()), bytes))
+}
+
+#[inline]
+fn ask(wanted: Option<usize>) -> Result<()> {
+    match wanted {
+        None => Ok(()),
+        // Filled at once, so it need not be counted any longer.
+        Some(bytes) => ceiling::hold("a row", bytes).map(drop),
+    }
+}
+
+/// What is to be asked for, if anything, before so many bytes are put behind others: what grows doubles.
+#[inline]
+fn bytes_wanted((len, capacity): (usize, usize), bytes: usize) -> Option<usize> {
+    let needed = len.saturating_add(bytes);
+    let has_room = needed <= capacity.max(ROW_BYTES_UNASKED);
+    (!has_room).then(|| needed.saturating_mul(2))
+}
+
 /// Appends one value, ordered in `direction`.
 ///
 /// # Errors
-/// An internal error when the value is not of the type.
+/// An internal error when the value is not of the type; 1041 when the process has no memory for the row.
 pub fn push(
     out: &mut Vec<u8>,
     value: &Value<'_>,
     ty: &ColumnType,
     direction: Direction,
 ) -> Result<()> {
+    room(out, value)?;
     Ok(key::encode_part(out, value, ty, direction)?)
 }
 
@@ -46,11 +79,14 @@ impl RowBytes {
         self.has_json = false;
         for (value, ty) in values {
             if matches!(value, Value::Json(_)) && !self.has_json {
+                let shown = (self.shown.len(), self.shown.capacity());
+                ask(bytes_wanted(shown, self.identity.len()))?;
                 self.shown.extend_from_slice(&self.identity);
                 self.has_json = true;
             }
             push(&mut self.identity, value, ty, Direction::Asc)?;
             if self.has_json {
+                room(&self.shown, value)?;
                 key::encode_shown(&mut self.shown, value, ty)?;
             }
         }
@@ -86,6 +122,7 @@ pub fn encode_shown<'a, 'v: 'a>(
     values: impl IntoIterator<Item = (&'a Value<'v>, &'a ColumnType)>,
 ) -> Result<()> {
     for (value, ty) in values {
+        room(out, value)?;
         key::encode_shown(out, value, ty)?;
     }
     Ok(())
@@ -126,16 +163,54 @@ pub fn encode<'a>(
 /// that is equal to the one it had.
 ///
 /// # Errors
-/// 1712 when the bytes are not what was written (a damaged spill file).
+/// 1712 when the bytes are not what was written (a damaged spill file); 1041 when the process has no memory for
+/// the values.
 pub fn decode<'a>(
     mut bytes: &'a [u8],
     exprs: impl Iterator<Item = &'a Expr>,
 ) -> Result<Vec<Value<'a>>> {
-    let mut values = Vec::new();
+    let (mut values, mut copy) = (Vec::new(), RowCopy::default());
     for expr in exprs {
         let (value, rest) = key::decode_part(bytes, &expr.ty, Direction::Asc)?;
+        if is_copied(&value) {
+            copy.add(value.memory_bytes())?;
+        }
         values.push(value);
         bytes = rest;
     }
     Ok(values)
+}
+
+/// Whether a value is not as it was written: strings with zero bytes, documents.
+fn is_copied(value: &Value<'_>) -> bool {
+    matches!(
+        value,
+        Value::Text(Cow::Owned(_)) | Value::Bytes(Cow::Owned(_)) | Value::Json(Cow::Owned(_))
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Mechanism: a row of thousands of times the same large value was put together before anybody asked.
+    #[test]
+    fn a_large_row_asks_before_it_grows() {
+        let large = ROW_BYTES_UNASKED;
+        for (len_and_capacity, bytes, wanted) in [
+            ((0, 0), 0, None),
+            ((10, 10), 100, None),
+            ((0, 0), large, None),
+            ((large, large), 0, None),
+            ((large, large), 1, Some(2 * (large + 1))),
+            ((0, 0), 3 * large, Some(6 * large)),
+            // It has grown already.
+            ((3 * large, 6 * large), 3 * large, None),
+            ((3 * large, 6 * large), 3 * large + 1, Some(12 * large + 2)),
+            ((usize::MAX, 0), 1, Some(usize::MAX)),
+        ] {
+            let found = bytes_wanted(len_and_capacity, bytes);
+            assert_eq!(found, wanted, "{len_and_capacity:?} {bytes}");
+        }
+    }
 }

@@ -315,7 +315,8 @@ impl Session {
         let text = match &prepare.source {
             PrepareSource::Text(text) => text.clone(),
             PrepareSource::UserVariable(name) => {
-                self.state.user_variable(name).to_text().into_owned()
+                let value = self.state.copied_user_variable(name)?;
+                value.to_text().into_owned()
             }
         };
         let statement = self.prepare_text(text.as_bytes())?;
@@ -331,8 +332,8 @@ impl Session {
         let values = execute
             .using
             .iter()
-            .map(|name| self.state.user_variable(name));
-        let values: Vec<Value<'static>> = values.collect();
+            .map(|name| self.state.copied_user_variable(name));
+        let values: Vec<Value<'static>> = values.collect::<Result<_>>()?;
         self.executed = Some(Arc::clone(&statement));
         self.run_prepared(&statement, values, None).await
     }

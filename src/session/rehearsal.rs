@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 
-use super::state::State;
+use super::state::{State, copied};
+use crate::ceiling;
 use crate::error::Result;
 use crate::sql::context::{Loaded, Pause, SessionFacts};
 use crate::sql::expr::VariableScope;
@@ -20,7 +21,7 @@ use crate::types::Value;
 pub(super) struct Rehearsal {
     state: Arc<State>,
     /// The `@name` that were set; a statement names no more than its text has room for.
-    variables: Mutex<HashMap<String, Value<'static>>>,
+    variables: Mutex<HashMap<String, Arc<Value<'static>>>>,
     /// What `LAST_INSERT_ID(n)` was told.
     told_insert_id: Mutex<Option<u64>>,
     sequences: Mutex<Sequences>,
@@ -39,6 +40,11 @@ impl Rehearsal {
             named_locks: NamedLocks::default(),
         }
     }
+
+    /// A variable that was set in it.
+    fn set_variable(&self, name: &str) -> Option<Arc<Value<'static>>> {
+        self.variables.lock().get(name).map(Arc::clone)
+    }
 }
 
 impl SessionFacts for Rehearsal {
@@ -47,16 +53,27 @@ impl SessionFacts for Rehearsal {
     }
 
     fn user_variable(&self, name: &str) -> Value<'static> {
-        let set = self.variables.lock().get(name).cloned();
-        set.unwrap_or_else(|| self.state.user_variable(name))
+        match self.set_variable(name) {
+            Some(value) => Value::clone(&value),
+            None => self.state.user_variable(name),
+        }
+    }
+
+    fn copied_user_variable(&self, name: &str) -> Result<Value<'static>> {
+        match self.set_variable(name) {
+            Some(value) => copied(&value),
+            None => self.state.copied_user_variable(name),
+        }
     }
 
     fn assign_user_variable(&self, name: &str, value: Value<'static>) -> Result<()> {
-        self.variables.lock().insert(name.to_owned(), value);
+        ceiling::drip("a user variable", name.len() + value.memory_bytes())?;
+        let mut variables = self.variables.lock();
+        variables.insert(name.to_owned(), Arc::new(value));
         Ok(())
     }
 
-    fn query_attribute(&self, name: &str) -> Value<'static> {
+    fn query_attribute(&self, name: &str) -> Option<Arc<Value<'static>>> {
         self.state.query_attribute(name)
     }
 

@@ -23,7 +23,7 @@ use crate::exec::waits::Waits;
 use crate::protocol::compression::Algorithm;
 use crate::sql::context::{Loaded, Pause, SessionFacts, UserVariables};
 use crate::sql::expr::VariableScope;
-use crate::sql::functions::ASKED_BYTES_MIN;
+use crate::sql::functions::DRIPPED_BYTES_MIN;
 use crate::sql::functions::lock::NamedLocks;
 use crate::sql::functions::random::Sequences;
 use crate::types::{Timestamp, Value};
@@ -62,7 +62,7 @@ struct Kept {
     locals: Locals,
     user_variables: UserVariables,
     /// What came by name with the running statement.
-    attributes: Vec<(String, Value<'static>)>,
+    attributes: Vec<(String, Arc<Value<'static>>)>,
     last_insert_id: u64,
     /// What `LAST_INSERT_ID(n)` was told in the running statement.
     told_insert_id: Option<u64>,
@@ -220,11 +220,11 @@ impl State {
     }
 
     /// Every `@name` with its value, in order of name.
-    pub fn user_variables(&self) -> Vec<(String, Value<'static>)> {
+    pub fn user_variables(&self) -> Vec<(String, Arc<Value<'static>>)> {
         let kept = self.kept.lock();
         let variables = kept.user_variables.iter();
         let mut all: Vec<_> = variables
-            .map(|(name, value)| (name.clone(), Value::clone(value)))
+            .map(|(name, value)| (name.clone(), Arc::clone(value)))
             .collect();
         all.sort_by(|a, b| a.0.cmp(&b.0));
         all
@@ -253,7 +253,9 @@ impl State {
 
     /// What came by name with the next statement.
     pub fn set_attributes(&self, attributes: Vec<(String, Value<'static>)>) {
-        self.kept.lock().attributes = attributes;
+        let shared = attributes.into_iter();
+        let shared = shared.map(|(name, value)| (name, Arc::new(value)));
+        self.kept.lock().attributes = shared.collect();
     }
 
     /// A statement changed rows: what `ROW_COUNT()` and `LAST_INSERT_ID()` give next. Returns what
@@ -359,17 +361,8 @@ impl SessionFacts for State {
     }
 
     fn copied_user_variable(&self, name: &str) -> Result<Value<'static>> {
-        let kept = self.kept.lock();
-        let Some(value) = kept.user_variables.get(name) else {
-            return Ok(Value::Null);
-        };
-        let bytes = value.memory_bytes();
-        if bytes < ASKED_BYTES_MIN {
-            return Ok(Value::clone(value));
-        }
-        drop(kept);
-        ceiling::admit("a user variable", bytes)?;
-        Ok(self.user_variable(name))
+        let value = self.kept.lock().user_variables.get(name).map(Arc::clone);
+        value.map_or(Ok(Value::Null), |value| copied(&value))
     }
 
     fn assigned(&self) -> Option<UserVariables> {
@@ -382,11 +375,11 @@ impl SessionFacts for State {
         }
     }
 
-    fn query_attribute(&self, name: &str) -> Value<'static> {
+    fn query_attribute(&self, name: &str) -> Option<Arc<Value<'static>>> {
         let kept = self.kept.lock();
         let mut attributes = kept.attributes.iter();
         let found = attributes.find(|(own, _)| own == name);
-        found.map_or(Value::Null, |(_, value)| value.clone())
+        found.map(|(_, value)| Arc::clone(value))
     }
 
     fn assign_user_variable(&self, name: &str, value: Value<'static>) -> Result<()> {
@@ -469,6 +462,18 @@ impl SessionFacts for State {
     fn check_stop(&self) -> Result<()> {
         self.cancel.check()
     }
+}
+
+/// One more of a user variable.
+///
+/// # Errors
+/// 1041 when the process has no memory for it.
+pub(super) fn copied(value: &Value<'static>) -> Result<Value<'static>> {
+    let bytes = value.memory_bytes();
+    if DRIPPED_BYTES_MIN <= bytes {
+        ceiling::drip("a user variable", bytes)?;
+    }
+    Ok(value.clone())
 }
 
 /// Does what blocks. Another thread takes over the runtime's work meanwhile; a runtime of one thread, as

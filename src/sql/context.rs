@@ -45,9 +45,9 @@ pub trait SessionFacts: Send + Sync {
     }
     /// A statement starts over: what it has assigned since is taken back.
     fn go_back(&self, _assigned: Option<&UserVariables>) {}
-    /// What the client sent by name with the statement; `NULL` when it did not.
-    fn query_attribute(&self, _name: &str) -> Value<'static> {
-        Value::Null
+    /// What the client sent by name with the statement; `None` when it did not.
+    fn query_attribute(&self, _name: &str) -> Option<Arc<Value<'static>>> {
+        None
     }
     /// The current database.
     fn database(&self) -> Option<String>;

@@ -114,6 +114,8 @@ impl Groups {
     ) -> Result<()> {
         if aggregation.rollup {
             for kept in 0..aggregation.keys.len() {
+                // Each level evaluates all keys.
+                ctx.facts.check_stop()?;
                 self.key.clear();
                 let about = (aggregation, kept);
                 state::push_rolled_up(&mut self.key, about, (row, ctx))?;

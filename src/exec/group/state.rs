@@ -2,6 +2,7 @@
 //!
 //! Hot: nothing is allocated per row but for aggregates of several arguments.
 
+use super::super::rows::RowCopy;
 use super::super::{exact, tuple};
 use crate::error::Result;
 use crate::sql::aggregate::{Accumulator, names};
@@ -218,9 +219,15 @@ pub(super) fn update(
     aggregation: &Aggregation,
     (row, ctx): (&dyn Row, &EvalContext),
 ) -> Result<usize> {
-    let mut grown = 0;
+    let (mut grown, mut more, mut asked) = (0, 0, RowCopy::default());
     for (aggregate, state) in aggregation.aggregates.iter().zip(states) {
-        let before = if grow { state.bytes() } else { 0 };
+        let before = if grow {
+            // What the aggregates before have taken. The last one's is the caller's affair, who may spill.
+            asked.add(more)?;
+            state.bytes()
+        } else {
+            0
+        };
         match aggregate.args.as_slice() {
             [] => state.update(&[], ctx)?,
             [arg] if aggregate.order_by.is_empty() => {
@@ -237,7 +244,8 @@ pub(super) fn update(
             }
         }
         if grow {
-            grown += state.bytes().saturating_sub(before);
+            more = state.bytes().saturating_sub(before);
+            grown += more;
         }
     }
     Ok(grown)
@@ -251,7 +259,9 @@ pub(super) fn push_arguments(
 ) -> Result<()> {
     for aggregate in &aggregation.aggregates {
         for arg in arguments(aggregate) {
-            exact::push(out, &argument((aggregate, arg), (row, ctx))?);
+            let value = argument((aggregate, arg), (row, ctx))?;
+            tuple::room(out, &value)?;
+            exact::push(out, &value);
         }
     }
     Ok(())
@@ -263,9 +273,10 @@ pub(super) fn update_spilled(
     aggregation: &Aggregation,
     (mut payload, ctx): (&[u8], &EvalContext),
 ) -> Result<usize> {
-    let mut grown = 0;
+    let (mut grown, mut more, mut asked) = (0, 0, RowCopy::default());
     let mut values = Vec::new();
     for (aggregate, state) in aggregation.aggregates.iter().zip(states) {
+        asked.add(more)?;
         let before = state.bytes();
         values.clear();
         for _ in arguments(aggregate) {
@@ -274,7 +285,8 @@ pub(super) fn update_spilled(
             payload = rest;
         }
         state.update(&values, ctx)?;
-        grown += state.bytes().saturating_sub(before);
+        more = state.bytes().saturating_sub(before);
+        grown += more;
     }
     Ok(grown)
 }
@@ -287,7 +299,10 @@ pub(super) fn finished_row(
 ) -> Result<Vec<Value<'static>>> {
     let keys = tuple::decode(key, aggregation.keys.iter())?;
     let mut row = Vec::with_capacity(keys.len() + aggregation.aggregates.len());
-    row.extend(keys.into_iter().map(Value::into_owned));
+    let mut copy = RowCopy::default();
+    for key in keys {
+        row.push(copy.owned(key)?);
+    }
     for state in states {
         row.push(state.finish(ctx)?);
     }

@@ -155,6 +155,22 @@ fn what_cannot_spill_is_an_error_that_names_the_operator() {
     assert!(text.contains("spill-quota"), "{text}");
 }
 
+/// Mechanism: each row was taken into the groups of all levels, and nobody looked whether the statement was killed.
+#[test]
+fn the_levels_of_a_rollup_can_be_stopped() {
+    let mut aggregation = aggregation(Vec::new());
+    aggregation.rollup = true;
+    aggregation.keys.push(column(1, &ColumnType::BIGINT));
+    let mut groups = Groups::new(&aggregation, &Memory::alone(1 << 20));
+    let row = row(1, 1);
+    let ctx = context("+00:00", Vec::new());
+    groups.add(&aggregation, &ValuesRow(&row), &ctx).unwrap();
+    // Here everything that takes long is stopped at once.
+    let ctx = crate::sql::eval::tests::context();
+    let stopped = groups.add(&aggregation, &ValuesRow(&row), &ctx);
+    assert_eq!(stopped.unwrap_err().code().errno(), 1317);
+}
+
 /// Rows of the table in the tests of whole statements.
 const ROWS: usize = 30_000;
 

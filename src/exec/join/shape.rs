@@ -7,6 +7,7 @@ use crate::catalog::Table;
 use crate::error::{Error, Result};
 use crate::exec::query;
 use crate::exec::row::{Layout, StoredRow};
+use crate::exec::rows::RowCopy;
 use crate::sql::bound::{self, Joined, Relation};
 use crate::sql::expr::{self, ExprKind};
 use crate::sql::functions::assign;
@@ -151,16 +152,27 @@ impl Shape {
     }
 
     /// The piece of a source that a row of all its columns makes.
-    pub fn piece_of_values(&self, source_idx: usize, values: &[Value<'_>]) -> Piece {
+    ///
+    /// # Errors
+    /// 1041 when the process has no memory for it.
+    pub fn piece_of_values(&self, source_idx: usize, values: &[Value<'_>]) -> Result<Piece> {
         let used = self
             .used_columns
             .get(source_idx)
             .map_or(&[][..], Vec::as_slice);
+        let (mut failed, mut copy) = (None, RowCopy::default());
         let values = used.iter().map(|idx| match values.get(*idx) {
-            Some(value) => value.clone().into_owned(),
-            None => Value::Null,
+            Some(value) if failed.is_none() => match copy.owned(value.borrow()) {
+                Ok(value) => value,
+                Err(error) => {
+                    failed = Some(error);
+                    Value::Null
+                }
+            },
+            Some(_) | None => Value::Null,
         });
-        values.collect()
+        let piece = values.collect();
+        failed.map_or(Ok(piece), Err)
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::listed::ListedRows;
 use super::rows::{Frame, JoinRows};
-use super::shape::{Batch, JoinedRow, Kind, Piece, Shape};
+use super::shape::{Batch, JoinedRow, Kind, Piece, Shape, piece_bytes};
 use crate::catalog::Table;
 use crate::error::{Error, Result};
 use crate::exec::merge::Means;
@@ -136,7 +136,7 @@ impl UnitReader {
                 }
                 Some(batch)
             }
-            Source::Round(idx, round) => round.next(*idx, frame.shape),
+            Source::Round(idx, round) => round.next(*idx, frame.shape)?,
             Source::Listed(idx, rows) => {
                 let batch = rows.next((*idx, frame.shape));
                 if batch.is_none() {
@@ -202,18 +202,22 @@ impl Round {
         Ok(Round { rows, given: 0 })
     }
 
-    fn next(&mut self, source_idx: usize, shape: &Shape) -> Option<Batch> {
-        let rest = self
-            .rows
-            .get(self.given..)
-            .filter(|rest| !rest.is_empty())?;
-        let rows = rest.iter().take(ROUND_BATCH_ROWS).map(|values| {
-            let piece = shape.piece_of_values(source_idx, values);
-            shape.row_with(source_idx, piece)
-        });
-        let batch: Batch = rows.collect();
+    fn next(&mut self, source_idx: usize, shape: &Shape) -> Result<Option<Batch>> {
+        let rest = self.rows.get(self.given..).unwrap_or_default();
+        if rest.is_empty() {
+            return Ok(None);
+        }
+        let (mut batch, mut bytes) = (Batch::new(), 0);
+        for values in rest.iter().take(ROUND_BATCH_ROWS) {
+            let piece = shape.piece_of_values(source_idx, values)?;
+            bytes += piece_bytes(&piece);
+            batch.push(shape.row_with(source_idx, piece));
+            if SINK_BYTES_MAX <= bytes {
+                break;
+            }
+        }
         self.given += batch.len();
-        Some(batch)
+        Ok(Some(batch))
     }
 }
 
@@ -316,7 +320,7 @@ struct Taker<'a> {
 
 impl RowSink for Taker<'_> {
     fn row(&mut self, values: &[Value<'_>]) -> Result<()> {
-        let piece = self.shape.piece_of_values(self.source_idx, values);
+        let piece = self.shape.piece_of_values(self.source_idx, values)?;
         let row = self.shape.row_with(self.source_idx, piece);
         self.batch.push(row);
         self.bytes += values.iter().map(Value::memory_bytes).sum::<usize>();

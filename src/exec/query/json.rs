@@ -7,6 +7,7 @@ use crate::error::Result;
 use crate::exec::budget::Budget;
 use crate::exec::rows::{BoxFuture, PageEnd, RowSink, RowStream};
 use crate::exec::select::Env;
+use crate::sql::bound::JsonRows;
 use crate::sql::context::EvalContext;
 use crate::sql::eval::eval;
 use crate::sql::expr::NoRow;
@@ -30,18 +31,11 @@ impl JsonStream {
     /// Makes the rows.
     ///
     /// # Errors
-    /// Those of the document and its columns; 1038 when the rows do not fit.
+    /// Those of the document and its columns; 1038 when the rows do not fit, 1041 when it is the process that has
+    /// too much.
     pub(super) fn open(program: &Arc<JsonProgram>, env: Env) -> Result<JsonStream> {
-        let query = &program.query;
         let mut held = env.memory.budget("JSON_TABLE");
-        let mut rows = Vec::new();
-        let document = eval(&query.document, &NoRow, &env.ctx)?.into_owned();
-        query.table.rows(&document, &env.ctx, &mut |row| {
-            let bytes: usize = row.iter().map(Value::memory_bytes).sum();
-            held.take(bytes + ROW_OVERHEAD_BYTES)?;
-            rows.push(row);
-            Ok(())
-        })?;
+        let rows = rows_of(&program.query, &env.ctx, &mut held)?;
         Ok(JsonStream {
             rows: rows.into_iter(),
             ctx: env.ctx,
@@ -64,6 +58,27 @@ impl JsonStream {
             PageEnd::More
         })
     }
+}
+
+/// The rows, each asked for before it is copied.
+fn rows_of(
+    query: &JsonRows,
+    ctx: &EvalContext,
+    held: &mut Budget,
+) -> Result<Vec<Vec<Value<'static>>>> {
+    let document = eval(&query.document, &NoRow, ctx)?;
+    ctx.at_length(query.table.steps(&document), || {
+        let mut rows = Vec::new();
+        query
+            .table
+            .rows(&document, ctx, &mut |row: &[Value<'static>]| {
+                let bytes: usize = row.iter().map(Value::memory_bytes).sum();
+                held.take(bytes + ROW_OVERHEAD_BYTES)?;
+                rows.push(row.to_vec());
+                Ok(())
+            })?;
+        Ok(rows)
+    })
 }
 
 impl RowStream for JsonStream {

@@ -9,7 +9,7 @@ use super::{Program, QueryStream, RecursiveProgram, open};
 use crate::error::{Code, Error, Result};
 use crate::exec::budget::Budget;
 use crate::exec::nest::Nest;
-use crate::exec::rows::{BoxFuture, PageEnd, RowSink, RowStream};
+use crate::exec::rows::{BoxFuture, PageEnd, RowCopy, RowSink, RowStream};
 use crate::exec::select::{Env, Window, row_limits};
 use crate::exec::tuple;
 use crate::sql::context::EvalContext;
@@ -64,8 +64,9 @@ impl RowSink for Taker<'_> {
             return Ok(());
         }
         let mut row = Vec::with_capacity(values.len());
+        let mut copy = RowCopy::default();
         for (value, ty) in values.iter().zip(self.types) {
-            row.push(fit::fit(value.clone(), ty, self.ctx)?.into_owned());
+            row.push(copy.owned(fit::fit(value.borrow(), ty, self.ctx)?)?);
         }
         if let Some(seen) = &mut self.seen {
             let mut bytes = Vec::new();

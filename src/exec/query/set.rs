@@ -13,7 +13,7 @@ use crate::exec::budget::Budget;
 use crate::exec::distinct::{LateRows, Met, Seen};
 use crate::exec::nest::Nest;
 use crate::exec::row::ValuesRow;
-use crate::exec::rows::{BoxFuture, PageEnd, RowSink, RowStream, SINK_BYTES_MAX};
+use crate::exec::rows::{BoxFuture, PageEnd, RowCopy, RowSink, RowStream, SINK_BYTES_MAX};
 use crate::exec::select::{Env, Window, row_limits};
 use crate::exec::sort::{Sorted, Sorter};
 use crate::exec::tuple;
@@ -63,8 +63,12 @@ struct Page {
 
 impl RowSink for Page {
     fn row(&mut self, values: &[Value<'_>]) -> Result<()> {
-        let row = values.iter().map(|value| value.clone().into_owned());
-        self.rows.push(row.collect());
+        let mut row = Vec::with_capacity(values.len());
+        let mut copy = RowCopy::default();
+        for value in values {
+            row.push(copy.owned(value.borrow())?);
+        }
+        self.rows.push(row);
         self.bytes += values.iter().map(Value::memory_bytes).sum::<usize>();
         Ok(())
     }

@@ -256,8 +256,9 @@ impl Collector {
             let next = windows.peek().copied();
             let mut pass = windowed.finish(window, &self.memory)?;
             windowed = Windowed::new(&self.memory, &stream.cancel);
-            for step_idx in 0.. {
-                stream.cancel.check_row(step_idx)?;
+            loop {
+                // A step may go over a whole frame, for each of thousands of functions.
+                stream.cancel.check()?;
                 stream.pace.keep().await;
                 match (pass.step(window, &stream.ctx)?, next) {
                     (window::Step::Row(row), Some(next)) => {

@@ -14,6 +14,7 @@ use std::collections::VecDeque;
 use super::partition::Partition;
 use crate::ceiling;
 use crate::error::Result;
+use crate::exec::budget::Budget;
 use crate::exec::row::ValuesRow;
 use crate::sql::aggregate::Accumulator;
 use crate::sql::bound::{Aggregate, AggregateKind, Frame, FrameBound};
@@ -28,6 +29,9 @@ const LARGE_BYTES_MIN: usize = 16 << 10;
 /// How often an aggregate is there while its value is made: as it is, as a copy, and as the value.
 const COPIES: usize = 3;
 
+/// Rows of a frame between two questions whether to go on.
+const ROWS_BETWEEN_LOOKS: u32 = 64;
+
 /// The aggregate of the last frame.
 pub(super) struct Sliding {
     aggregate: Aggregate,
@@ -36,6 +40,8 @@ pub(super) struct Sliding {
     start: u64,
     /// The row behind those that are in it.
     until: u64,
+    /// Rows that were taken in and out since it was last asked whether to go on.
+    rows_unlooked: u32,
     state: State,
 }
 
@@ -45,7 +51,8 @@ enum State {
         /// How many of the rows have a value.
         values_count: u64,
     },
-    /// Values that may be the best of a later frame, with their rows; the best of this one first.
+    /// Values that may be the best of a later frame, with their rows; the best of this one first. They may be all
+    /// values of the frame, and each function has its own.
     Extreme {
         wanted: Ordering,
         candidates: VecDeque<(u64, Value<'static>)>,
@@ -77,6 +84,7 @@ impl Sliding {
             has_moving_start,
             start: 0,
             until: 0,
+            rows_unlooked: 0,
             state,
         }
     }
@@ -90,26 +98,28 @@ impl Sliding {
         }
     }
 
-    /// The aggregate of the rows from `start` to before `until`.
+    /// The aggregate of the rows from `start` to before `until`. The values that it keeps are taken of `kept`.
     ///
     /// # Errors
-    /// Those of the aggregate.
+    /// Those of the aggregate; 1038 when it has too many values to keep; that the statement is to stop.
     pub(super) fn value(
         &mut self,
         (start, until): (u64, u64),
-        partition: &Partition,
+        (partition, kept): (&Partition, &mut Budget),
         ctx: &EvalContext,
     ) -> Result<Value<'static>> {
         if self.until <= start {
-            self.begin_at(start, ctx);
+            self.begin_at(start, kept, ctx);
         }
         while self.start < start {
-            if !self.leave(partition, ctx)? {
-                self.begin_at(start, ctx);
+            self.look(ctx)?;
+            if !self.leave(partition, kept, ctx)? {
+                self.begin_at(start, kept, ctx);
             }
         }
         while self.until < until {
-            self.enter(partition, ctx)?;
+            self.look(ctx)?;
+            self.enter(partition, kept, ctx)?;
         }
         match &self.state {
             State::Running { accumulator, .. } => {
@@ -117,6 +127,7 @@ impl Sliding {
                 let bytes = COPIES * accumulator.bytes();
                 if LARGE_BYTES_MIN <= bytes {
                     ceiling::drip("a window", bytes)?;
+                    ctx.facts.check_stop()?;
                 }
                 accumulator.clone().finish(ctx)
             }
@@ -127,7 +138,17 @@ impl Sliding {
         }
     }
 
-    fn begin_at(&mut self, start: u64, ctx: &EvalContext) {
+    /// Asks now and then whether to go on.
+    fn look(&mut self, ctx: &EvalContext) -> Result<()> {
+        self.rows_unlooked += 1;
+        if self.rows_unlooked < ROWS_BETWEEN_LOOKS {
+            return Ok(());
+        }
+        self.rows_unlooked = 0;
+        ctx.facts.check_stop()
+    }
+
+    fn begin_at(&mut self, start: u64, kept: &mut Budget, ctx: &EvalContext) {
         self.start = start;
         self.until = start;
         match &mut self.state {
@@ -138,12 +159,16 @@ impl Sliding {
                 *accumulator = Accumulator::new(&self.aggregate, ctx);
                 *values_count = 0;
             }
-            State::Extreme { candidates, .. } => candidates.clear(),
+            State::Extreme { candidates, .. } => {
+                for (_, value) in candidates.drain(..) {
+                    kept.give_back(candidate_bytes(&value));
+                }
+            }
         }
     }
 
     /// Takes in the row behind.
-    fn enter(&mut self, partition: &Partition, ctx: &EvalContext) -> Result<()> {
+    fn enter(&mut self, partition: &Partition, kept: &mut Budget, ctx: &EvalContext) -> Result<()> {
         let row = ValuesRow(partition.row(self.until)?);
         match &mut self.state {
             State::Running {
@@ -168,8 +193,10 @@ impl Sliding {
                         if order == Some(*wanted) {
                             break;
                         }
+                        kept.give_back(candidate_bytes(last));
                         candidates.pop_back();
                     }
+                    kept.take(candidate_bytes(&value))?;
                     candidates.push_back((self.until, value.into_owned()));
                 }
             }
@@ -179,7 +206,12 @@ impl Sliding {
     }
 
     /// Takes out the first row; `false` when what is left is not known then.
-    fn leave(&mut self, partition: &Partition, ctx: &EvalContext) -> Result<bool> {
+    fn leave(
+        &mut self,
+        partition: &Partition,
+        kept: &mut Budget,
+        ctx: &EvalContext,
+    ) -> Result<bool> {
         match &mut self.state {
             State::Running {
                 accumulator,
@@ -198,10 +230,10 @@ impl Sliding {
                 }
             }
             State::Extreme { candidates, .. } => {
-                if candidates
-                    .front()
-                    .is_some_and(|(row, _)| *row == self.start)
+                if let Some((row, value)) = candidates.front()
+                    && *row == self.start
                 {
+                    kept.give_back(candidate_bytes(value));
                     candidates.pop_front();
                 }
             }
@@ -209,6 +241,11 @@ impl Sliding {
         self.start += 1;
         Ok(true)
     }
+}
+
+/// What a value with its row takes.
+fn candidate_bytes(value: &Value<'_>) -> usize {
+    size_of::<u64>() + value.memory_bytes()
 }
 
 /// Whether the aggregate does not pass over the values.

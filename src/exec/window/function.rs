@@ -7,6 +7,7 @@ use super::aggregate::Sliding;
 use super::frame::{Finder, count_of};
 use super::partition::Partition;
 use crate::error::{Code, Error, Result};
+use crate::exec::budget::Budget;
 use crate::exec::row::ValuesRow;
 use crate::sql::bound::{FrameBound, Window, WindowFunction, WindowKind};
 use crate::sql::context::EvalContext;
@@ -123,15 +124,16 @@ impl Function {
         }
     }
 
-    /// The value for a row; `None` while rows are missing that it depends on.
+    /// The value for a row; `None` while rows are missing that it depends on. What it keeps of their values is taken
+    /// of `kept`.
     ///
     /// # Errors
-    /// Those of evaluation.
+    /// Those of evaluation; 1038 when it has too much to keep.
     pub(super) fn value(
         &mut self,
         number: u64,
         around: Around<'_>,
-        ctx: &EvalContext,
+        (ctx, kept): (&EvalContext, &mut Budget),
     ) -> Result<Option<Value<'static>>> {
         let (partition, called, window) = around;
         let framed = (partition, &called.frame, window);
@@ -188,7 +190,7 @@ impl Function {
             },
             Function::Aggregate { finder, sliding } => match finder.find(number, framed, ctx)? {
                 None => None,
-                Some(frame) => Some(sliding.value(frame, partition, ctx)?),
+                Some(frame) => Some(sliding.value(frame, (partition, kept), ctx)?),
             },
         })
     }

@@ -21,9 +21,10 @@ use std::sync::Arc;
 
 use self::function::Function;
 use self::partition::Partition;
-use super::budget::Memory;
+use super::budget::{Budget, Memory};
 use super::cancel::CancelToken;
 use super::row::ValuesRow;
+use super::rows::RowCopy;
 use super::sort::{Sorted, Sorter};
 use super::{exact, tuple};
 use crate::error::{Error, Result};
@@ -38,6 +39,9 @@ const OPERATOR: &str = "window";
 
 /// Rows that one call takes in.
 const STEP_ROWS: usize = 256;
+
+/// Functions that are computed of a row between two questions whether to go on: there may be thousands.
+const FUNCTIONS_BETWEEN_LOOKS: usize = 16;
 
 /// Takes in rows and sorts them for one window.
 pub struct Windowed {
@@ -62,8 +66,9 @@ impl Windowed {
     /// Those of evaluation and of the sort.
     pub fn add(&mut self, windowing: &Windowing, row: &dyn Row, ctx: &EvalContext) -> Result<()> {
         let mut values = vec![Value::Null; windowing.functions_count];
+        let mut copy = RowCopy::default();
         for input in &windowing.inputs {
-            values.push(eval_exact(input, row, ctx)?.into_owned());
+            values.push(copy.owned(eval_exact(input, row, ctx)?)?);
         }
         match windowing.windows.first() {
             Some(window) => self.push(window, &values, ctx),
@@ -92,6 +97,7 @@ impl Windowed {
         self.payload.clear();
         exact::push(&mut self.payload, &Value::UInt(partition_bytes));
         for value in values {
+            tuple::room(&self.payload, value)?;
             exact::push(&mut self.payload, value);
         }
         self.sorter.push(&self.key, &self.payload)
@@ -111,6 +117,7 @@ impl Windowed {
             key: Vec::new(),
             partition_bytes: 0,
             partition: Partition::new(memory.budget(OPERATOR)),
+            kept: memory.budget(OPERATOR),
             functions: window.functions.iter().map(|_| None).collect(),
             values: Vec::new(),
             current: 0,
@@ -148,6 +155,8 @@ pub struct Pass {
     /// How much of the key is the partition's.
     partition_bytes: usize,
     partition: Partition,
+    /// What the functions keep of the partition's values for themselves.
+    kept: Budget,
     /// The state of each function within the partition; `None` before its first row.
     functions: Vec<Option<Function>>,
     /// The values of the current row, as far as they are known.
@@ -160,7 +169,8 @@ impl Pass {
     /// The next row, or a piece of the work towards it.
     ///
     /// # Errors
-    /// Those of evaluation; 1038 when the rows that are needed at once do not fit.
+    /// Those of evaluation; 1038 when the rows that are needed at once do not fit, or what functions keep of them;
+    /// 1041 when the process has no memory for the values of a row.
     pub fn step(&mut self, window: &Window, ctx: &EvalContext) -> Result<Step> {
         for _ in 0..STEP_ROWS {
             if self.partition.has(self.current) && self.compute(window, ctx)? {
@@ -182,19 +192,25 @@ impl Pass {
     /// Computes what can be known of the current row; whether that is all.
     fn compute(&mut self, window: &Window, ctx: &EvalContext) -> Result<bool> {
         self.values.resize(window.functions.len(), None);
-        let mut is_known = true;
+        let (mut is_known, mut copy) = (true, RowCopy::default());
         let functions = window.functions.iter().zip(&mut self.functions);
-        for ((called, state), value) in functions.zip(&mut self.values) {
+        for (idx, ((called, state), value)) in functions.zip(&mut self.values).enumerate() {
             if value.is_some() {
                 continue;
+            }
+            if (idx + 1).is_multiple_of(FUNCTIONS_BETWEEN_LOOKS) {
+                ctx.facts.check_stop()?;
             }
             let state = match state {
                 Some(state) => state,
                 None => state.insert(Function::new(called, ctx)?),
             };
             let about = (&self.partition, called, window);
-            *value = state.value(self.current, about, ctx)?;
-            is_known &= value.is_some();
+            *value = state.value(self.current, about, (ctx, &mut self.kept))?;
+            match value {
+                Some(value) => copy.add(value.memory_bytes())?,
+                None => is_known = false,
+            }
         }
         Ok(is_known)
     }
@@ -248,6 +264,7 @@ impl Pass {
     fn begin_partition(&mut self) {
         self.partition.clear();
         self.functions.iter_mut().for_each(|state| *state = None);
+        self.kept.reset();
         self.values.clear();
         self.current = 0;
     }

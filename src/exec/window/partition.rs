@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use crate::error::{Error, Result};
 use crate::exec::budget::Budget;
 use crate::exec::exact;
+use crate::exec::rows::RowCopy;
 use crate::types::Value;
 
 /// A row in memory.
@@ -48,13 +49,15 @@ impl Partition {
     pub(super) fn push(&mut self, mut payload: &[u8], is_peer: bool) -> Result<()> {
         let mut values = Vec::new();
         let mut bytes = size_of::<Held>();
+        self.budget.take(bytes)?;
         while !payload.is_empty() {
             let (value, rest) = exact::take(payload)?;
-            bytes += size_of::<Value<'_>>() + value.memory_bytes();
+            let value_bytes = size_of::<Value<'_>>() + value.memory_bytes();
+            self.budget.take(value_bytes)?;
+            bytes += value_bytes;
             values.push(value.into_owned());
             payload = rest;
         }
-        self.budget.take(bytes)?;
         if !is_peer {
             self.first_peer = self.count;
         }
@@ -128,7 +131,7 @@ impl Partition {
     /// The values of a row; rows before `keeps_from` are needed no more.
     ///
     /// # Errors
-    /// As [`Partition::row`].
+    /// As [`Partition::row`]; 1041 when the process has no memory for one that is needed yet, and once more.
     pub(super) fn take(&mut self, number: u64, keeps_from: u64) -> Result<Vec<Value<'static>>> {
         let mut taken = None;
         while self.first < keeps_from {
@@ -141,9 +144,11 @@ impl Partition {
             }
             self.first += 1;
         }
-        match taken {
-            Some(values) => Ok(values),
-            None => Ok(self.row(number)?.to_vec()),
+        if let Some(values) = taken {
+            return Ok(values);
         }
+        let held = self.held(number)?;
+        RowCopy::default().add(held.bytes)?;
+        Ok(held.values.clone())
     }
 }

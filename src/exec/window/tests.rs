@@ -1,6 +1,15 @@
-//! Window functions against a model, and with little memory.
+//! Window functions against a model, with little memory, and stopped.
 
+use super::aggregate::Sliding;
+use super::partition::Partition;
+use crate::error::Code;
+use crate::exec::budget::Budget;
+use crate::exec::exact;
 use crate::exec::testing::Server;
+use crate::plan::testing::context;
+use crate::sql::bound::{Aggregate, AggregateKind, Frame, FrameBound};
+use crate::sql::expr::{Expr, ExprKind};
+use crate::types::{ColumnType, Value};
 
 /// Rows of the table in the model's tests.
 const ROWS: i64 = 240;
@@ -190,4 +199,116 @@ async fn windows_of_any_size_are_sorted_on_disk_and_large_frames_are_refused() {
     assert!(error.message().starts_with("window needs"), "{error}");
     assert_eq!(large.run(whole).await.unwrap().len(), MANY);
     assert_eq!(small.held_bytes(), (0, 0));
+}
+
+/// A partition of ascending numbers.
+fn ascending(rows: i64) -> Partition {
+    let mut partition = Partition::new(Budget::new("window", 1 << 20));
+    for number in 0..rows {
+        let mut payload = Vec::new();
+        exact::push(&mut payload, &Value::Int(number));
+        partition.push(&payload, false).unwrap();
+    }
+    partition
+}
+
+/// An aggregate of these numbers.
+fn of_numbers(kind: AggregateKind) -> Aggregate {
+    let number = Expr {
+        kind: ExprKind::Column(0),
+        ty: ColumnType::BIGINT,
+        nullable: true,
+    };
+    Aggregate {
+        kind,
+        args: vec![number],
+        distinct: false,
+        order_by: Vec::new(),
+        separator: None,
+        ty: ColumnType::BIGINT,
+    }
+}
+
+/// From the row itself on.
+fn rest() -> Frame {
+    Frame {
+        start: FrameBound::CurrentRow,
+        end: FrameBound::Unbounded,
+    }
+}
+
+/// Mechanism: a frame was gone over from one end to the other, and anew for each row, without a look whether
+/// the statement was killed.
+#[test]
+fn a_long_frame_can_be_stopped() {
+    let partition = ascending(200);
+    // Here everything that takes long is stopped at once.
+    let ctx = crate::sql::eval::tests::context();
+    for kind in [AggregateKind::Sum, AggregateKind::Min] {
+        let mut kept = Budget::new("window", 1 << 20);
+        let mut sliding = Sliding::new(&of_numbers(kind), &rest(), &ctx);
+        let few = sliding.value((0, 10), (&partition, &mut kept), &ctx);
+        few.unwrap();
+        let all = sliding.value((0, 200), (&partition, &mut kept), &ctx);
+        assert_eq!(all.unwrap_err().code(), Code::QueryInterrupted);
+    }
+}
+
+/// Mechanism: the values that may be the least of a later frame were in no budget; with values in order they are all
+/// of the frame, once for each function.
+#[test]
+fn what_may_yet_be_the_least_is_counted_as_long_as_it_may() {
+    let partition = ascending(200);
+    let ctx = context("+00:00", Vec::new());
+    let each = size_of::<u64>() + Value::Int(0).memory_bytes();
+    let mut kept = Budget::new("window", 1 << 20);
+    let mut least = Sliding::new(&of_numbers(AggregateKind::Min), &rest(), &ctx);
+    for (frame, candidates) in [((0, 100), 100), ((50, 100), 50), ((150, 200), 50)] {
+        let value = least.value(frame, (&partition, &mut kept), &ctx);
+        assert_eq!(value.unwrap().to_text(), frame.0.to_string());
+        assert_eq!(kept.used_bytes(), candidates * each, "{frame:?}");
+    }
+    kept.reset();
+    let mut greatest = Sliding::new(&of_numbers(AggregateKind::Max), &rest(), &ctx);
+    let value = greatest.value((0, 200), (&partition, &mut kept), &ctx);
+    assert_eq!(value.unwrap().to_text(), "199");
+    assert_eq!(kept.used_bytes(), each);
+    let mut little = Budget::new("window", 10 * each);
+    let mut least = Sliding::new(&of_numbers(AggregateKind::Min), &rest(), &ctx);
+    let error = least.value((0, 11), (&partition, &mut little), &ctx);
+    assert_eq!(error.unwrap_err().code(), Code::CapacityExceeded);
+}
+
+#[tokio::test]
+async fn all_functions_of_a_window_keep_no_more_than_the_statement_may_have() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = Server::spilling(dir.path(), 1 << 30).await;
+    server
+        .run("CREATE TABLE c (id INT PRIMARY KEY, v VARCHAR(2000))")
+        .await
+        .unwrap();
+    let rows: Vec<String> = (0..200)
+        .map(|id| format!("({id}, LPAD({id}, 2000, '0'))"))
+        .collect();
+    let sql = format!("INSERT INTO c VALUES {}", rows.join(", "));
+    server.run(&sql).await.unwrap();
+    server
+        .run("SET query_memory_bytes = 1048576")
+        .await
+        .unwrap();
+    let each = |name: &str, by: &str| {
+        let frames = 31..=50;
+        let functions = frames
+            .map(|rows| format!("LENGTH({name}(v) OVER ({by} ORDER BY id ROWS {rows} PRECEDING))"));
+        let functions: Vec<String> = functions.collect();
+        format!("SELECT {} FROM c", functions.join(", "))
+    };
+    // One candidate at a time, and those of one partition after the other.
+    for sql in [each("MAX", ""), each("MIN", "PARTITION BY id DIV 5")] {
+        let found = server.run(&sql).await.unwrap();
+        assert_eq!(found, vec![vec!["2000".to_owned(); 20]; 200]);
+    }
+    let error = server.run(&each("MIN", "")).await.unwrap_err();
+    assert_eq!(error.code(), Code::CapacityExceeded);
+    assert!(error.message().starts_with("window needs"), "{error}");
 }

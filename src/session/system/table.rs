@@ -78,6 +78,12 @@ impl Wants<'_> {
         let position = self.names.iter().position(|name| *name == column);
         position.is_none_or(|idx| self.asked.wants(idx, text))
     }
+
+    /// Whether the column is used.
+    pub(super) fn uses(&self, column: &str) -> bool {
+        let position = self.names.iter().position(|name| *name == column);
+        position.is_some_and(|idx| self.asked.columns.contains(&idx))
+    }
 }
 
 impl<S> SystemTable for Made<S> {

@@ -1,13 +1,16 @@
 //! Variables and status as tables: those of `performance_schema` that clients read.
 
+use std::sync::Arc;
+
 use super::table::{Column, Give, Made, NAME, UBIGINT, Wants, column, maybe, text, varchar};
 use super::{PERFORMANCE_SCHEMA, Scene};
+use crate::ceiling;
 use crate::error::Result;
 use crate::session::show::{status, variables};
 use crate::sql::context::SessionFacts;
 use crate::sql::expr::VariableScope;
-use crate::types::ColumnType;
 use crate::types::column_type::LobSize;
+use crate::types::{ColumnType, Value};
 
 /// A name and its value as text.
 type Pair = (String, String);
@@ -79,31 +82,34 @@ pub(super) static SESSION_VARIABLES: Made<Pair> =
 pub(super) struct UserVariable {
     thread: u64,
     name: String,
-    value: Option<String>,
+    value: Arc<Value<'static>>,
 }
 
 /// `performance_schema.user_variables_by_thread`: those of the session that asks.
 pub(super) static USER_VARIABLES_BY_THREAD: Made<UserVariable> = Made {
     database: PERFORMANCE_SCHEMA,
     name: "user_variables_by_thread",
-    each: |scene, _, give| {
+    each: |scene, wants, give| {
         let thread = scene.state.connection_id();
-        let variables = scene.state.user_variables().into_iter();
-        variables
-            .map(|(name, value)| UserVariable {
+        let are_copied = wants.uses("VARIABLE_VALUE");
+        for (name, value) in scene.state.user_variables() {
+            if are_copied {
+                ceiling::drip("a user variable", value.memory_bytes())?;
+            }
+            give(UserVariable {
                 thread,
                 name,
-                value: (!value.is_null()).then(|| value.to_text().into_owned()),
-            })
-            .try_for_each(give)
+                value,
+            })?;
+        }
+        Ok(())
     },
     columns: &[
-        column("THREAD_ID", UBIGINT, |v| {
-            crate::types::Value::UInt(v.thread)
-        }),
+        column("THREAD_ID", UBIGINT, |v| Value::UInt(v.thread)),
         column("VARIABLE_NAME", NAME, |v| text(v.name.as_str())),
         column("VARIABLE_VALUE", ColumnType::Text(LobSize::Long), |v| {
-            maybe(v.value.as_deref())
+            let is_set = !v.value.is_null();
+            maybe(is_set.then(|| v.value.to_text()))
         }),
     ],
 };

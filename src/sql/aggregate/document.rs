@@ -38,14 +38,14 @@ impl Document {
     /// Takes in one row; `ty` is the type of its last value.
     ///
     /// # Errors
-    /// 3158 for a member without name.
+    /// 3158 for a member without name, 1041 when the process has no memory for it.
     pub(super) fn add(
         &mut self,
         values: &[Value<'_>],
         (ty, ctx): (&ColumnType, &EvalContext),
     ) -> Result<()> {
         let value = values.last().unwrap_or(&Value::Null);
-        let text = json::text_of(&fit::shown(value.borrow(), ty, ctx)?, ctx);
+        let text = json::text_of(&fit::shown(value.borrow(), ty, ctx)?, ctx)?;
         match self {
             Document::Array(None) => *self = Document::Array(Some(text)),
             Document::Array(Some(cells)) => {

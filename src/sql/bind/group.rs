@@ -21,6 +21,12 @@ use crate::types::{ColumnType, Value};
 /// Keys that one `GROUPING` takes: it gives a bit of 64 for each.
 const GROUPING_ARGS_MAX: usize = 64;
 
+/// Keys of a GROUP BY: as many as a table may have columns. Whatever is selected is compared with each.
+const KEYS_MAX: usize = 4096;
+
+/// Keys of one that is rolled up: a row belongs to as many groups, and for each of them all keys are evaluated.
+const ROLLED_UP_KEYS_MAX: usize = 64;
+
 /// Rewrites expressions for an aggregated query.
 pub(super) struct Grouping {
     keys: Vec<Expr>,
@@ -47,9 +53,10 @@ impl Scope<'_> {
     /// Binds the keys of GROUP BY.
     ///
     /// # Errors
-    /// 1056 for a key with an aggregate in it.
+    /// 1056 for a key with an aggregate in it; 1117 for too many keys.
     pub(super) fn group_by(&mut self, keys: &[ast::Expr]) -> Result<()> {
         self.clause = Clause::GroupBy;
+        check_count(keys.len(), self.from.rolls_up)?;
         for key in keys {
             let bound = self.referring(key)?;
             if self.has_window(&bound) {
@@ -131,6 +138,19 @@ impl Scope<'_> {
             nullable: false,
         }
     }
+}
+
+fn check_count(keys_count: usize, rolls_up: bool) -> Result<()> {
+    let (name, most) = if rolls_up {
+        ("GROUP BY WITH ROLLUP", ROLLED_UP_KEYS_MAX)
+    } else {
+        ("GROUP BY", KEYS_MAX)
+    };
+    if keys_count <= most {
+        return Ok(());
+    }
+    let text = format!("{name} has {keys_count} keys, the most is {most}");
+    Err(Error::new(Code::TooManyColumns, text))
 }
 
 /// Error 1111.

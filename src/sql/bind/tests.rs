@@ -656,3 +656,27 @@ fn no_query_has_more_sources_than_a_set_of_them_can_hold() {
     let error = bound(&plain, names("")).unwrap_err();
     assert_eq!(error.code(), Code::TooManyTables);
 }
+
+/// Mechanism: there was no limit, and of keys that are rolled up each row evaluates as many for each of them.
+#[test]
+fn a_query_is_grouped_by_so_many_keys() {
+    let grouped = |count: usize, behind: &str| {
+        let keys: Vec<String> = (0..count).map(|number| format!("a + {number}")).collect();
+        let keys = keys.join(", ");
+        let sql = format!("SELECT COUNT(*) FROM t GROUP BY {keys}{behind}");
+        bound(&sql, names(""))
+    };
+    for (most, behind, told) in [
+        (4096, "", "GROUP BY has 4097 keys, the most is 4096"),
+        (
+            64,
+            " WITH ROLLUP",
+            "GROUP BY WITH ROLLUP has 65 keys, the most is 64",
+        ),
+    ] {
+        grouped(most, behind).unwrap();
+        let error = grouped(most + 1, behind).unwrap_err();
+        assert_eq!(error.code(), Code::TooManyColumns);
+        assert_eq!(error.message(), told);
+    }
+}

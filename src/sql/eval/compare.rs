@@ -23,7 +23,8 @@ use super::convert::{self, Number};
 use super::{Scope, fold, moment};
 use crate::error::{Code, Error, Result};
 use crate::sql::context::EvalContext;
-use crate::types::{ColumnType, Datetime, Decimal, Timestamp, Value, json};
+use crate::sql::functions::json;
+use crate::types::{ColumnType, Datetime, Decimal, Timestamp, Value};
 
 /// `a op b`, for values and for rows.
 pub(crate) fn compare<'a>(
@@ -285,7 +286,7 @@ pub(crate) fn is_dated(value: &Value<'_>) -> bool {
 /// How `a` lies to `b`; `None` when either is `NULL` or no date where a date must be.
 ///
 /// # Errors
-/// 1292 for a bad text in a strict write.
+/// 1292 for a bad text in a strict write, 1041 when the process has no memory to read documents.
 pub(crate) fn order(a: &Value<'_>, b: &Value<'_>, ctx: &EvalContext) -> Result<Option<Ordering>> {
     match (a, b) {
         (Value::Null, _) | (_, Value::Null) => Ok(None),
@@ -455,10 +456,10 @@ fn order_json(json: &Value<'_>, other: &Value<'_>, ctx: &EvalContext) -> Result<
         }
     };
     match other {
-        Value::Json(other) => Ok(Some(json::compare(text, other))),
+        Value::Json(other) => json::order(text, other, ctx).map(Some),
         _ if as_parts => {
-            let other = super::super::functions::json::text_of(other, ctx);
-            Ok(Some(json::compare(text, &other)))
+            let other = json::text_of(other, ctx)?;
+            json::order(text, &other, ctx).map(Some)
         }
         _ if other.is_number() => order_as_numbers(json, other, ctx),
         _ => {

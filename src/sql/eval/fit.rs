@@ -8,6 +8,7 @@ use std::borrow::Cow;
 
 use super::super::context::EvalContext;
 use super::super::expr::Expr;
+use super::super::functions::json;
 use super::{convert, digits, moment};
 use crate::error::Result;
 use crate::types::{ColumnType, Decimal, Value};
@@ -65,7 +66,7 @@ pub(crate) fn scaled(number: Decimal, scale: u8) -> Decimal {
 /// The value in the variant that holds values of `ty`. What cannot be turned stays as it is.
 ///
 /// # Errors
-/// 1292 for a bad text in a strict write.
+/// 1292 for a bad text in a strict write, 1041 when the process has no memory for a JSON text.
 pub(crate) fn fit<'a>(value: Value<'a>, ty: &ColumnType, ctx: &EvalContext) -> Result<Value<'a>> {
     if matches!(value, Value::Null) {
         return Ok(value);
@@ -103,9 +104,7 @@ pub(crate) fn fit<'a>(value: Value<'a>, ty: &ColumnType, ctx: &EvalContext) -> R
         }
         ColumnType::Json => Ok(match value {
             Value::Json(_) => value,
-            other => Value::Json(Cow::Owned(super::super::functions::json::text_of(
-                &other, ctx,
-            ))),
+            other => Value::Json(Cow::Owned(json::text_of(&other, ctx)?)),
         }),
         ColumnType::Date
         | ColumnType::Time { .. }

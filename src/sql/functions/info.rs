@@ -66,13 +66,15 @@ fn last_insert_id<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>
 
 fn query_attribute<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     let name = values.first().filter(|name| !name.is_null());
-    let found = name.map_or(Value::Null, |name| {
-        call.ctx.facts.query_attribute(&name.to_text())
-    });
-    if found.is_null() {
+    let found = name.and_then(|name| call.ctx.facts.query_attribute(&name.to_text()));
+    let Some(found) = found.filter(|found| !found.is_null()) else {
         return Ok(Value::Null);
-    }
-    Ok(of_text(found.to_text().into_owned()))
+    };
+    let text = found.to_text();
+    let Some(_room) = call.fits(Some(text.len()))? else {
+        return Ok(Value::Null);
+    };
+    Ok(of_text(text))
 }
 
 fn row_count<'a>(_: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {

@@ -5,6 +5,7 @@
 )]
 
 use std::borrow::Cow;
+use std::cmp::Ordering;
 
 use serde_json::Value as Json;
 
@@ -12,12 +13,16 @@ use super::super::context::EvalContext;
 use super::super::eval::convert;
 use super::growing::Growing;
 use super::json_path::Path;
-use super::{ASKED_BYTES_MIN, Call, code, of_count, of_text, result, text_bytes};
+use super::{
+    ASKED_BYTES_MIN, Call, DRIPPED_BYTES_MIN, Room, code, of_count, of_text, result, room,
+    text_bytes,
+};
 use crate::ceiling::{self, Held};
 use crate::error::{Code, Error, Result};
 use crate::types::Value;
 use crate::types::json::{
-    DEPTH_MAX, InvalidJson, TOO_DEEP, depth, in_order, normalize, parse, write_normal, write_string,
+    DEPTH_MAX, InvalidJson, TOO_DEEP, compare, depth, in_order, normalize, parse, write_normal,
+    write_string,
 };
 use crate::types::temporal::FSP_MAX;
 
@@ -37,6 +42,19 @@ functions! {
 
 /// What a document takes in memory for each byte of its text, at most: a list of digits.
 const BYTES_PER_BYTE: usize = 24;
+
+/// The same of one that is a string: what it is put together in, which grows to its length, and the string.
+const BYTES_PER_STRING_BYTE: usize = 4;
+
+/// Steps of reading a byte of a text, and of comparing what it has become.
+const STEPS_PER_BYTE: usize = 64;
+
+/// What the JSON text of a binary string takes for each of its bytes: four letters for three, in lines, with what
+/// is before them, in quotes; the second has grown to its length.
+const BYTES_PER_BINARY_BYTE: usize = 6;
+
+/// What a letter of a text becomes in quotes, at most: `\u0001`.
+const QUOTED_BYTES_PER_BYTE: usize = 6;
 
 /// The document in the argument at `idx`.
 ///
@@ -83,7 +101,12 @@ pub(super) fn hold(text: &str) -> Result<Option<Held>> {
     if text.len() < ASKED_BYTES_MIN {
         return Ok(None);
     }
-    let bytes = text.len().saturating_mul(BYTES_PER_BYTE);
+    let bytes_per_byte = if text.starts_with('"') {
+        BYTES_PER_STRING_BYTE
+    } else {
+        BYTES_PER_BYTE
+    };
+    let bytes = text.len().saturating_mul(bytes_per_byte);
     ceiling::hold("a JSON document", bytes).map(Some)
 }
 
@@ -154,7 +177,7 @@ pub(crate) fn takes_value(name: &str, idx: usize) -> bool {
 /// # Errors
 /// 3141 when a stored document is damaged, 1041 when the process has no memory for it.
 pub(super) fn value_of(value: &Value<'_>, ctx: &EvalContext) -> Result<Json> {
-    let text = text_of(value, ctx);
+    let text = text_of(value, ctx)?;
     let _held = hold(&text)?;
     parse(&text).map_err(|bad| invalid("a value", &bad))
 }
@@ -162,7 +185,8 @@ pub(super) fn value_of(value: &Value<'_>, ctx: &EvalContext) -> Result<Json> {
 /// `CAST(value AS JSON)`: texts are read, other values become JSON scalars.
 ///
 /// # Errors
-/// 3141 for a text that is not JSON, 3157 for one that is nested too deeply.
+/// 3141 for a text that is not JSON, 3157 for one that is nested too deeply, 1041 when the process has no memory
+/// for it.
 pub(crate) fn cast<'a>(value: Value<'a>, ctx: &EvalContext) -> Result<Value<'a>> {
     match &value {
         Value::Json(_) | Value::Null => Ok(value),
@@ -173,13 +197,17 @@ pub(crate) fn cast<'a>(value: Value<'a>, ctx: &EvalContext) -> Result<Value<'a>>
                 normal.map_err(|bad| invalid("argument 1 to function cast_as_json", &bad))?;
             Ok(Value::Json(Cow::Owned(normal)))
         }
-        other => Ok(Value::Json(Cow::Owned(text_of(other, ctx)))),
+        other => Ok(Value::Json(Cow::Owned(text_of(other, ctx)?))),
     }
 }
 
 /// The JSON text that holds an SQL value: a number, `null`, or a string.
-pub(crate) fn text_of(value: &Value<'_>, ctx: &EvalContext) -> String {
-    match value {
+///
+/// # Errors
+/// 1041 when the process has no memory for it.
+pub(crate) fn text_of(value: &Value<'_>, ctx: &EvalContext) -> Result<String> {
+    let _room = room_of_text(made_bytes(value))?;
+    Ok(match value {
         Value::Null => "null".to_owned(),
         Value::Json(text) => text.clone().into_owned(),
         Value::Int(_)
@@ -197,6 +225,35 @@ pub(crate) fn text_of(value: &Value<'_>, ctx: &EvalContext) -> String {
             quoted(&at.with_fsp(FSP_MAX).unwrap_or(at).to_string())
         }
         Value::Text(_) | Value::Date(_) | Value::Enum(_) => quoted(&convert::text(value, ctx)),
+    })
+}
+
+/// How two documents lie to each other.
+///
+/// # Errors
+/// 1041 when the process has no memory to read them; those whose texts are the same are not read.
+pub(crate) fn order(a: &str, b: &str, ctx: &EvalContext) -> Result<Ordering> {
+    if a == b {
+        return Ok(Ordering::Equal);
+    }
+    let _held = (hold(a)?, hold(b)?);
+    let bytes = a.len().saturating_add(b.len());
+    let steps = bytes.saturating_mul(STEPS_PER_BYTE);
+    ctx.at_length(steps, || Ok(compare(a, b)))
+}
+
+fn room_of_text(bytes: usize) -> Result<Room> {
+    room(bytes, || "a JSON text".to_owned())
+}
+
+/// Bytes that making the JSON text of a value takes; 0 where they do not matter.
+fn made_bytes(value: &Value<'_>) -> usize {
+    match value {
+        Value::Text(text) if text.len() < DRIPPED_BYTES_MIN / QUOTED_BYTES_PER_BYTE => 0,
+        Value::Text(text) => quoted_bytes(text),
+        Value::Json(text) => text.len(),
+        Value::Bytes(bytes) => bytes.len().saturating_mul(BYTES_PER_BINARY_BYTE),
+        _ => 0,
     }
 }
 
@@ -211,7 +268,7 @@ fn quoted_bytes(text: &str) -> usize {
 }
 
 pub(super) fn quoted(text: &str) -> String {
-    let mut out = String::new();
+    let mut out = String::with_capacity(quoted_bytes(text));
     write_string(text, &mut out);
     out
 }
@@ -367,7 +424,7 @@ fn keys<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
 }
 
 fn array<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
-    let cells = values.iter().map(|value| Ok(text_of(value, call.ctx)));
+    let cells = values.iter().map(|value| text_of(value, call.ctx));
     joined(cells, ["[", "]"], call)
 }
 
@@ -389,8 +446,10 @@ fn object<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
         if name.is_null() {
             return Err(null_member());
         }
-        let name = quoted(&convert::text(name, call.ctx));
-        Ok(format!("{name}: {}", text_of(value, call.ctx)))
+        let name = text_of(&Value::Text(convert::text(name, call.ctx)), call.ctx)?;
+        let value = text_of(value, call.ctx)?;
+        let _room = room_of_text(name.len().saturating_add(value.len()))?;
+        Ok(format!("{name}: {value}"))
     });
     let Value::Json(text) = joined(members, ["{", "}"], call)? else {
         return Ok(Value::Null);

@@ -4,11 +4,13 @@
 //! columns multiply it, one group of them after the other, and are `NULL` when they find nothing.
 
 use std::borrow::Cow;
+use std::slice;
 
 use serde_json::Value as Json;
 
 use super::json::{hold, invalid, text_of_json};
 use super::json_path::Path;
+use super::{room, text_bytes};
 use crate::ceiling;
 use crate::error::{Code, Error, Result};
 use crate::sql::ast::{self, JsonAction};
@@ -18,6 +20,12 @@ use crate::types::coerce::{self, StoreMode};
 use crate::types::column_type::IntWidth;
 use crate::types::temporal::DateRules;
 use crate::types::{ColumnType, Value, json};
+
+/// Columns of all levels: as many as a table may have.
+const COLUMNS_MAX: usize = 4096;
+
+/// Steps of reading a byte of a document; each may be a row, and each column of it takes as many.
+const STEPS_PER_BYTE: usize = 16;
 
 /// What makes rows of a document.
 #[derive(Debug)]
@@ -56,15 +64,23 @@ enum Action {
     Default(Json),
 }
 
-/// Takes rows.
-type Push<'p> = &'p mut dyn FnMut(Vec<Value<'static>>) -> Result<()>;
+/// Takes rows: each is lent, so that it can be asked for before it is copied.
+type Push<'p> = &'p mut dyn FnMut(&[Value<'static>]) -> Result<()>;
 
 impl JsonTable {
     /// What a `JSON_TABLE` says, and the names and types of its columns.
     ///
     /// # Errors
-    /// 3143 for what is no path, 3141 for a default that is no JSON, 3157 for one that is nested too deeply.
+    /// 1117 for too many columns, 3143 for what is no path, 3141 for a default that is no JSON, 3157 for one that is
+    /// nested too deeply.
     pub(crate) fn new(table: &ast::JsonTable) -> Result<(JsonTable, Vec<(String, ColumnType)>)> {
+        let columns_count = count(&table.columns);
+        if COLUMNS_MAX < columns_count {
+            let text = format!(
+                "Too many columns: {columns_count}, the most of JSON_TABLE is {COLUMNS_MAX}"
+            );
+            return Err(Error::new(Code::TooManyColumns, text));
+        }
         let mut named = Vec::new();
         let columns = columns(&table.columns, &mut named)?;
         let made = JsonTable {
@@ -76,10 +92,18 @@ impl JsonTable {
         Ok((made, named))
     }
 
+    /// About how many nanoseconds the rows of a document take at most.
+    pub(crate) fn steps(&self, document: &Value<'_>) -> usize {
+        let bytes = text_bytes(slice::from_ref(document));
+        let each = self.width.saturating_add(1).saturating_mul(STEPS_PER_BYTE);
+        bytes.saturating_mul(each)
+    }
+
     /// Makes the rows of a document; `NULL` has none.
     ///
     /// # Errors
-    /// 3141 for a text that is no JSON, 3157 for one that is nested too deeply, those of `ERROR ON …`, those of `push`.
+    /// 3141 for a text that is no JSON, 3157 for one that is nested too deeply, 1041 when the process has no memory
+    /// for a row, those of `ERROR ON …`, those of `push`.
     pub(crate) fn rows(
         &self,
         document: &Value<'_>,
@@ -99,6 +123,15 @@ impl JsonTable {
         maker.matches((&self.path, &self.columns), &document, (&mut row, push))?;
         Ok(())
     }
+}
+
+/// How many columns there are, those of nested paths among them.
+fn count(columns: &[ast::JsonColumn]) -> usize {
+    let counts = columns.iter().map(|column| match column {
+        ast::JsonColumn::Ordinality(_) | ast::JsonColumn::Value(_) => 1,
+        ast::JsonColumn::Nested { columns, .. } => count(columns),
+    });
+    counts.sum()
 }
 
 fn columns(
@@ -186,7 +219,7 @@ impl Maker<'_> {
                 }
             }
             if rows == 0 {
-                push(row.clone())?;
+                push(row.as_slice())?;
             }
         }
         Ok(count)
@@ -204,6 +237,9 @@ impl Maker<'_> {
                 Column::Value(column) => (column.at, self.value(column, json)?),
                 Column::Nested(..) => continue,
             };
+            // A text is there when it is asked for, and may have room for as much again.
+            let bytes = text_bytes(slice::from_ref(&value)).saturating_mul(2);
+            let _room = room(bytes, || "json_table()".to_owned())?;
             if let Some(place) = row.get_mut(at) {
                 *place = value;
             }
@@ -330,5 +366,35 @@ pub(super) fn scalar_of(json: &Json, ty: &ColumnType) -> Value<'static> {
         Json::Bool(_) | Json::Number(_) | Json::Array(_) | Json::Object(_) => {
             text(text_of_json(json))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Columns of the outer path, and one of a nested one.
+    fn table(outer_count: usize) -> ast::JsonTable {
+        let ordinality = |n: usize| ast::JsonColumn::Ordinality(format!("c{n}"));
+        let mut columns: Vec<ast::JsonColumn> = (0..outer_count).map(ordinality).collect();
+        columns.push(ast::JsonColumn::Nested {
+            path: "$.a".to_owned(),
+            columns: vec![ordinality(outer_count)],
+        });
+        ast::JsonTable {
+            document: ast::Expr::Literal(ast::Literal::Null),
+            path: "$".to_owned(),
+            columns,
+            alias: Some("t".to_owned()),
+        }
+    }
+
+    #[test]
+    fn columns_of_all_levels_are_counted() {
+        let (made, named) = JsonTable::new(&table(COLUMNS_MAX - 1)).unwrap();
+        assert_eq!((made.width, named.len()), (COLUMNS_MAX, COLUMNS_MAX));
+        let error = JsonTable::new(&table(COLUMNS_MAX)).unwrap_err();
+        assert_eq!(error.code(), Code::TooManyColumns);
+        assert!(error.message().contains("4097"), "{error}");
     }
 }

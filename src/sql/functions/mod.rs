@@ -250,9 +250,9 @@ pub const RESULT_BYTES_MAX: usize = 64 << 20;
 /// Results from so many bytes on are asked for one by one.
 pub(crate) const ASKED_BYTES_MIN: usize = 1 << 20;
 
-/// Results from so many bytes on are asked for together: a row may have thousands. Shorter ones are gone
-/// before they matter.
-const DRIPPED_BYTES_MIN: usize = 16 << 10;
+/// Results from so many bytes on are asked for together: a row may have thousands. Shorter ones are less than
+/// what the words of their call are asked for.
+pub(crate) const DRIPPED_BYTES_MIN: usize = 1 << 10;
 
 /// The memory of a result that is being made: a large one counts as taken until this is dropped.
 #[derive(Debug)]
@@ -276,16 +276,23 @@ pub(crate) fn fits(bytes: Option<usize>, name: &str, ctx: &EvalContext) -> Resul
         });
         return Ok(None);
     };
-    let mut held = None;
-    if DRIPPED_BYTES_MIN <= bytes {
-        let what = format!("{}()", name.to_ascii_lowercase());
-        if bytes < ASKED_BYTES_MIN {
-            ceiling::drip(&what, bytes)?;
-        } else {
-            held = Some(ceiling::hold(&what, bytes)?);
-        }
-    }
-    Ok(Some(Room { _held: held }))
+    room(bytes, || format!("{}()", name.to_ascii_lowercase())).map(Some)
+}
+
+/// Room for so many bytes. Who wants them is named only where that is told: there may be a call for each value.
+///
+/// # Errors
+/// 1041 when the process has no memory for them.
+pub(crate) fn room(bytes: usize, who: impl FnOnce() -> String) -> Result<Room> {
+    let held = if bytes < DRIPPED_BYTES_MIN {
+        None
+    } else if bytes < ASKED_BYTES_MIN {
+        ceiling::ask_dripping(bytes).map_err(|shortage| shortage.error(&who()))?;
+        None
+    } else {
+        Some(ceiling::hold(&who(), bytes)?)
+    };
+    Ok(Room { _held: held })
 }
 
 impl<'a> Call<'a> {

@@ -78,3 +78,11 @@ fn the_page_lists_every_function() {
         "docs/functions.md is old: UPDATE_GOLDENS=1 writes it anew"
     );
 }
+
+#[test]
+fn who_wants_room_is_named_only_when_it_is_refused() {
+    for bytes in [0, DRIPPED_BYTES_MIN, ASKED_BYTES_MIN - 1] {
+        let found = room(bytes, || panic!("{bytes} bytes were refused"));
+        assert!(found.is_ok());
+    }
+}
