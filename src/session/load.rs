@@ -403,7 +403,7 @@ fn assign(load: &Load, row: &mut [Value<'static>], at: &Stored<'_>) -> Result<()
 }
 
 /// An error behind which something was written already.
-fn kept_rows(error: &Error, rows_count: usize) -> Error {
+pub(super) fn kept_rows(error: &Error, rows_count: usize) -> Error {
     let text = format!(
         "{}; the first {rows_count} rows are kept: they were too many for one atomic write",
         error.message()

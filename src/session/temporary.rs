@@ -169,6 +169,12 @@ impl Session {
         name
     }
 
+    /// Whether a table is being filled that has no name yet.
+    pub(super) fn is_unnamed(&self, table: &Table) -> bool {
+        let unnamed = self.temporary.find(&table.database, UNNAMED);
+        unnamed.is_some_and(|unnamed| unnamed.id == table.id)
+    }
+
     /// Takes back [`Session::show_unnamed`].
     pub(super) fn hide_unnamed(&mut self, table: &Table) {
         self.temporary.take(&table.database, UNNAMED);

@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use super::Session;
+use super::load::kept_rows;
 use crate::error::{Code, Error, Result};
 use crate::exec::ask;
 use crate::exec::budget::Budget;
@@ -120,8 +121,16 @@ impl Session {
                 return Ok(None);
             }
             let begun = self.current_transaction().map(Transaction::mark);
-            let pieces = self.insert_pieces(program, (stream, &mut own), Arc::clone(&parameters));
-            let inserted = pieces.await;
+            let mut kept_count = 0;
+            let with = (Arc::clone(&parameters), &mut kept_count);
+            let inserted = self.insert_pieces(program, (stream, &mut own), with).await;
+            // What fills a table that goes with its failure, or is in a transaction, is not kept.
+            let is_taken_back = begun.is_some() || self.is_unnamed(program.write.table());
+            let inserted = inserted.map_err(|error| match kept_count {
+                0 => error,
+                _ if is_taken_back => error,
+                _ => kept_rows(&error, kept_count),
+            });
             match self.undo_failed(begun, inserted)? {
                 Inserted::All(outcome) => return Ok(Some(outcome)),
                 Inserted::Outdated => return Ok(None),
@@ -149,26 +158,13 @@ impl Session {
         &mut self,
         program: &Arc<write::Program>,
         (stream, own): (QueryStream, &mut Option<Transaction>),
-        parameters: Parameters,
+        (parameters, kept_count): (Parameters, &mut usize),
     ) -> Result<Inserted> {
         let mut all = Outcome::default();
         let mut stream = Some(stream);
         let (mut pieces_count, mut rows_count) = (0_u64, 0);
         loop {
-            let bytes_max = self.piece_bytes_max();
-            let mut piece = Piece {
-                rows: Vec::new(),
-                bytes: 0,
-                bytes_max,
-            };
-            while let Some(rows) = &mut stream
-                && !piece.is_full()
-            {
-                if rows.next_page(&mut piece).await? != PageEnd::More {
-                    // It holds what the transaction has written, which is copied while somebody does.
-                    stream = None;
-                }
-            }
+            let piece = next_piece(&mut stream, self.piece_bytes_max()).await?;
             if piece.rows.is_empty() && 0 < pieces_count {
                 break;
             }
@@ -187,7 +183,10 @@ impl Session {
                 None => self.run_once(program, env).await?.into(),
             };
             match inserted {
-                Inserted::All(outcome) => all.add(&outcome),
+                Inserted::All(outcome) => {
+                    all.add(&outcome);
+                    *kept_count = rows_count;
+                }
                 none if pieces_count == 0 => return Ok(none),
                 Inserted::Outdated | Inserted::Conflicting => return Err(definition_changed()),
             }
@@ -316,6 +315,24 @@ impl Session {
         self.warnings
             .add(WarningLevel::Note, Code::FeatureIgnored, text);
     }
+}
+
+/// The next rows of a query, which is gone behind its last.
+async fn next_piece(stream: &mut Option<QueryStream>, bytes_max: usize) -> Result<Piece> {
+    let mut piece = Piece {
+        rows: Vec::new(),
+        bytes: 0,
+        bytes_max,
+    };
+    while let Some(rows) = stream
+        && !piece.is_full()
+    {
+        if rows.next_page(&mut piece).await? != PageEnd::More {
+            // It holds what the transaction has written, which is copied while somebody does.
+            *stream = None;
+        }
+    }
+    Ok(piece)
 }
 
 async fn open_stream(query: &Arc<query::Program>, env: Env) -> Result<QueryStream> {

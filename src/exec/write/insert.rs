@@ -404,6 +404,9 @@ impl<'a> Inserter<'a> {
         (key, old): (&Key, &[Value<'static>]),
         counts: &mut Counts,
     ) -> Result<()> {
+        if *key != row.key {
+            self.check_key_stays(old, row)?;
+        }
         let new = self.updated(old, row)?;
         let new = self.dated(old, new)?;
         if row::same(&new, old) {

@@ -10,8 +10,10 @@ use super::versions::Before;
 use crate::catalog::{ColumnPlace, Table};
 use crate::error::Result;
 use crate::exec::row::PairRow;
+use crate::sql::bind;
 use crate::sql::bound::InsertKind;
 use crate::sql::eval::eval_exact;
+use crate::sql::expr::{Expr, ExprKind};
 use crate::types::Value;
 
 impl<'a> Inserter<'a> {
@@ -64,6 +66,25 @@ impl<'a> Inserter<'a> {
             self.renewal().stamp(&self.insert.table, &mut new)?;
         }
         Ok(new)
+    }
+
+    /// `id = VALUES(id)` assigns another id where the row was met by another key than the primary one.
+    pub(super) fn check_key_stays(
+        &self,
+        old: &[Value<'static>],
+        proposed: &Proposed,
+    ) -> Result<()> {
+        let moves = |(idx, expr): &&(usize, Expr)| {
+            let is_key = self.insert.changed_column(*idx).is_none();
+            let is_proposed = matches!(expr.kind, ExprKind::Column(from) if from != *idx);
+            let (stays, comes) = (old.get(*idx), proposed.values.get(*idx));
+            let differs = |(a, b): (&Value<'_>, &Value<'_>)| a.total_cmp(b).is_ne();
+            is_key && is_proposed && stays.zip(comes).is_some_and(differs)
+        };
+        match self.insert.on_duplicate.iter().find(moves) {
+            Some((idx, _)) => Err(bind::key_assigned(&self.insert.table, *idx)),
+            None => Ok(()),
+        }
     }
 
     /// The row in the place of `old`, as it is dated; `None`, with a warning, when a deletion hides it.

@@ -210,6 +210,6 @@ fn insert_of(table: TableName, query: &CreateQuery, columns: &[ResultColumn]) ->
         columns: Some(columns.iter().map(|column| column.name.clone()).collect()),
         rows: InsertRows::Select(query.select.clone()),
         alias: None,
-        on_duplicate: OnDuplicate::Error,
+        on_duplicate: OnDuplicate::Unsaid,
     }
 }

@@ -227,7 +227,7 @@ impl Walk {
             InsertVerb::Replace => privileges.push(Privilege::Delete),
             InsertVerb::Upsert => privileges.push(Privilege::Update),
         }
-        if overwrites && insert.on_duplicate == OnDuplicate::Error {
+        if overwrites && insert.on_duplicate == OnDuplicate::Unsaid {
             privileges.push(Privilege::Update);
         }
         let mut column = None;

@@ -351,7 +351,9 @@ pub struct RowAlias {
 /// What happens to a duplicate.
 #[derive(Debug, Clone, PartialEq)]
 pub enum OnDuplicate {
-    /// No clause, or Lindorm's `ON DUPLICATE KEY ERROR`.
+    /// No clause: what the verb says.
+    Unsaid,
+    /// Lindorm's `ON DUPLICATE KEY ERROR`.
     Error,
     /// Lindorm's `ON DUPLICATE KEY IGNORE`.
     Ignore,

@@ -32,7 +32,7 @@ pub(super) fn insert(insert: &ast::Insert, names: &Names<'_>) -> Result<Insert> 
     let hints = hints::hints(&insert.hints, &[], Some(&source))?;
     let kind = insert_kind(insert, names);
     let columns = insert_columns(insert, (&source, view.as_ref()), names)?;
-    if kind == InsertKind::Upsert {
+    if kind == InsertKind::Upsert || insert.verb == InsertVerb::Upsert {
         check_keys_named(&table, &columns)?;
     }
     let mut scope = Scope::new(*names, None, Clause::FieldList);
@@ -55,7 +55,7 @@ pub(super) fn insert(insert: &ast::Insert, names: &Names<'_>) -> Result<Insert> 
             subqueries.append(&mut scope.subqueries);
             assignments
         }
-        OnDuplicate::Error | OnDuplicate::Ignore => Vec::new(),
+        OnDuplicate::Unsaid | OnDuplicate::Error | OnDuplicate::Ignore => Vec::new(),
     };
     if subqueries.iter().any(|one| !one.captures.is_empty()) {
         return Err(Error::unsupported(
@@ -76,14 +76,15 @@ pub(super) fn insert(insert: &ast::Insert, names: &Names<'_>) -> Result<Insert> 
 }
 
 fn insert_kind(insert: &ast::Insert, names: &Names<'_>) -> InsertKind {
-    let updates = matches!(insert.on_duplicate, OnDuplicate::Update(_));
     let ignores = insert.ignore || insert.on_duplicate == OnDuplicate::Ignore;
+    // What is said of a duplicate becomes of it, whatever the verb does without. Source: Lindorm, "UPSERT".
+    let is_unsaid = insert.on_duplicate == OnDuplicate::Unsaid;
     match insert.verb {
         InsertVerb::Replace => InsertKind::Replace,
-        InsertVerb::Upsert => InsertKind::Upsert,
-        InsertVerb::Insert if ignores => InsertKind::InsertIgnore,
-        InsertVerb::Insert if names.mode.lindorm && !updates => InsertKind::Upsert,
-        InsertVerb::Insert => InsertKind::Insert,
+        InsertVerb::Insert | InsertVerb::Upsert if ignores => InsertKind::InsertIgnore,
+        InsertVerb::Upsert if is_unsaid => InsertKind::Upsert,
+        InsertVerb::Insert if names.mode.lindorm && is_unsaid => InsertKind::Upsert,
+        InsertVerb::Insert | InsertVerb::Upsert => InsertKind::Insert,
     }
 }
 

@@ -43,6 +43,10 @@ impl Parser<'_> {
         };
         self.bump();
         let head = self.write_head(With::default());
+        let replaces = verb == InsertVerb::Replace;
+        if replaces && head.ignore {
+            return Err(self.syntax_error());
+        }
         self.eat_word(Word::INTO);
         let table = self.table_name()?;
         if self.is_word(Word::PARTITION) {
@@ -56,11 +60,13 @@ impl Parser<'_> {
             columns: None,
             rows: InsertRows::Values(Vec::new()),
             alias: None,
-            on_duplicate: OnDuplicate::Error,
+            on_duplicate: OnDuplicate::Unsaid,
         };
         self.insert_rows(&mut insert)?;
         insert.alias = self.row_alias()?;
-        insert.on_duplicate = self.on_duplicate()?;
+        if !replaces {
+            insert.on_duplicate = self.on_duplicate()?;
+        }
         Ok(Statement::Insert(Box::new(insert)))
     }
 
@@ -153,7 +159,7 @@ impl Parser<'_> {
 
     fn on_duplicate(&mut self) -> Result<OnDuplicate> {
         if !self.eat_words(&[Word::ON, Word::DUPLICATE, Word::KEY]) {
-            return Ok(OnDuplicate::Error);
+            return Ok(OnDuplicate::Unsaid);
         }
         match self.word() {
             Some(Word::UPDATE) => {
