@@ -248,7 +248,7 @@ impl Catalog {
     /// # Errors
     /// 1008 when it does not exist; those of the engine.
     pub async fn drop_database(&self, name: &str, fate: Fate) -> Result<usize> {
-        let _one_at_a_time = self.ddl.lock().await;
+        let one_at_a_time = self.ddl.lock().await;
         let mut next = Definitions::clone(&self.current());
         let Some(Database { tables, views }) = next.databases.remove(name) else {
             let text = format!("Can't drop database '{name}'; database doesn't exist");
@@ -260,7 +260,8 @@ impl Catalog {
             writes.delete(SYSTEM_SPACE, views::key(view));
         }
         let count = tables.len() + views.len();
-        self.discard((next, writes), tables.into_values().collect(), fate)
+        let change = (one_at_a_time, next, writes);
+        self.discard(change, tables.into_values().collect(), fate)
             .await?;
         Ok(count)
     }
@@ -295,7 +296,7 @@ impl Catalog {
     /// # Errors
     /// 1051 naming those that do not exist; those of the engine.
     pub async fn drop_tables(&self, names: &[(String, String)], fate: Fate) -> Result<()> {
-        let _one_at_a_time = self.ddl.lock().await;
+        let one_at_a_time = self.ddl.lock().await;
         let mut next = Definitions::clone(&self.current());
         let mut dropped = Vec::new();
         let mut missing = Vec::new();
@@ -310,7 +311,8 @@ impl Catalog {
             let text = format!("Unknown table '{}'", missing.join(","));
             return Err(Error::new(Code::UnknownTable, text));
         }
-        self.discard((next, WriteSet::blind()), dropped, fate).await
+        let change = (one_at_a_time, next, WriteSet::blind());
+        self.discard(change, dropped, fate).await
     }
 
     /// Empties a table by giving it a new storage space.
@@ -318,7 +320,7 @@ impl Catalog {
     /// # Errors
     /// 1049 or 1146; those of the engine.
     pub async fn truncate(&self, database: &str, name: &str) -> Result<()> {
-        let _one_at_a_time = self.ddl.lock().await;
+        let one_at_a_time = self.ddl.lock().await;
         let mut next = Definitions::clone(&self.current());
         if next.view(database, name).is_some() {
             return Err(no_table(database, name));
@@ -335,6 +337,7 @@ impl Catalog {
             within.tables.insert(name.to_owned(), Arc::new(table));
         }
         self.publish(writes, next).await?;
+        drop(one_at_a_time);
         self.give_back(spaces(&old), Lasts::Always).await;
         Ok(())
     }

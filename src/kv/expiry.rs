@@ -320,6 +320,10 @@ impl Engine for Living {
         self.inner.sync()
     }
 
+    fn hurry(&self) {
+        self.inner.hurry();
+    }
+
     fn close(&self) -> Answer<'_, Result<()>> {
         self.inner.close()
     }

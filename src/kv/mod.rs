@@ -257,6 +257,10 @@ pub trait Engine: Send + Sync + 'static {
     /// Makes everything acknowledged so far survive a power cut, also in async mode.
     fn sync(&self) -> Answer<'_, Result<()>>;
 
+    /// It is to be closed soon: from now on what takes long, and what nobody needs for that, is given up, with
+    /// [`Error::Closed`] for whoever waits for it. Commits go on. Waits for nothing.
+    fn hurry(&self) {}
+
     /// Finishes waiting commits, syncs, and refuses every later call with [`Error::Closed`].
     /// Closing twice is fine.
     fn close(&self) -> Answer<'_, Result<()>>;

@@ -206,6 +206,8 @@ impl Server {
             .is_err()
         {
             processes.stop_all(Stop::ShuttingDown);
+            // A commit that has begun ends; it may wait for a pass over all files.
+            self.context.shared.hurry();
             let _ = timeout(CANCEL_GRACE, all_ended(&mut connections)).await;
         }
         connections.shutdown().await;

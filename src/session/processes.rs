@@ -61,6 +61,8 @@ pub struct Processes {
     started: Instant,
     next_id: AtomicU32,
     running: RwLock<BTreeMap<u32, Arc<Process>>>,
+    /// What all connections are asked to end for, those that come too.
+    stopping: Mutex<Option<Stop>>,
     /// Questions of connections that have ended.
     past_questions: AtomicU64,
     past_connections: AtomicU64,
@@ -141,6 +143,7 @@ impl Default for Processes {
             started: Instant::now(),
             next_id: AtomicU32::new(1),
             running: RwLock::default(),
+            stopping: Mutex::default(),
             past_questions: AtomicU64::new(0),
             past_connections: AtomicU64::new(0),
         }
@@ -148,7 +151,8 @@ impl Default for Processes {
 }
 
 impl Processes {
-    /// Adds a connection; it is taken away when the registration is dropped.
+    /// Adds a connection; it is taken away when the registration is dropped. One that was accepted before the server
+    /// was to stop may come after [`Processes::stop_all`]: it is asked to end, too.
     pub fn register(self: &Arc<Processes>, host: String, peer: Box<dyn Peer>) -> Registration {
         let mut running = self.running.write();
         let id = self.free_number(&running);
@@ -168,6 +172,11 @@ impl Processes {
             }),
         });
         running.insert(id, Arc::clone(&process));
+        // The list is locked: it is asked here, or there.
+        let stopping = *self.stopping.lock();
+        if let Some(stop) = stopping {
+            process.cancel.stop(stop);
+        }
         Registration {
             processes: Arc::clone(self),
             process,
@@ -270,9 +279,11 @@ impl Processes {
         }
     }
 
-    /// Asks every connection to end.
+    /// Asks every connection to end, and those that come.
     pub fn stop_all(&self, stop: Stop) {
-        for process in self.running.read().values() {
+        let running = self.running.read();
+        *self.stopping.lock() = Some(stop);
+        for process in running.values() {
             process.cancel.stop(stop);
         }
     }
@@ -476,6 +487,22 @@ mod tests {
         }
         let all = (processes.connections_count(), processes.questions_count());
         assert_eq!(all, (2 * ROUNDS, 2 * ROUNDS));
+    }
+
+    /// Mechanism: a connection whose task had not begun when the others were asked was served until the grace was over.
+    #[test]
+    fn a_connection_that_comes_late_is_asked_to_end_too() {
+        let processes = Arc::new(Processes::default());
+        let register = || processes.register(String::new(), Box::new(Gone(false)));
+        let early = register();
+        assert_eq!(early.cancel().reason(), None);
+        for stop in [Stop::Drain, Stop::ShuttingDown] {
+            processes.stop_all(stop);
+            let late = register();
+            for registration in [&early, &late] {
+                assert_eq!(registration.cancel().reason(), Some(stop));
+            }
+        }
     }
 
     #[test]

@@ -311,8 +311,14 @@ impl Shared {
         self.monitor.slow.reopen().await
     }
 
+    /// The server ends soon: what takes long, and what nobody needs for that, is given up. What waits for it goes on.
+    pub fn hurry(&self) {
+        self.engine.hurry();
+    }
+
     /// Writes out what has to be, when the last connection has ended.
     pub async fn close(&self) {
+        self.hurry();
         self.backfill.close().await;
         if let Err(error) = self.ids.counters.settle(self.engine.as_ref()).await {
             tracing::warn!("AUTO_INCREMENT ids will have a gap: {error}");

@@ -105,7 +105,7 @@ impl Catalog {
     /// # Errors
     /// 1412 when no table has the shadow any more; those of the engine.
     pub async fn finish_rekey(&self, shadow: TableId) -> Result<Arc<Table>> {
-        let _one_at_a_time = self.ddl.lock().await;
+        let one_at_a_time = self.ddl.lock().await;
         let mut next = Definitions::clone(&self.current());
         let old = next.rekeyed(shadow).map(Arc::clone).ok_or_else(gone)?;
         let mut old = Table::clone(&old);
@@ -119,6 +119,7 @@ impl Catalog {
         let table = Arc::new(table);
         next.put(&table);
         self.publish(writes, next).await?;
+        drop(one_at_a_time);
         self.give_back(spaces(&old), Lasts::Always).await;
         Ok(table)
     }
@@ -128,7 +129,7 @@ impl Catalog {
     /// # Errors
     /// Those of the engine.
     pub async fn give_up_rekey(&self, shadow: TableId) -> Result<()> {
-        let _one_at_a_time = self.ddl.lock().await;
+        let one_at_a_time = self.ddl.lock().await;
         let owner = self.current().rekeyed(shadow).map(Arc::clone);
         let Some(owner) = owner else {
             return Ok(());
@@ -136,6 +137,7 @@ impl Catalog {
         let mut table = Table::clone(&owner);
         let taken = table.shadow.take();
         self.replace(table, None).await?;
+        drop(one_at_a_time);
         let taken_spaces = taken.iter().flat_map(|taken| spaces(taken));
         self.give_back(taken_spaces, Lasts::Always).await;
         Ok(())

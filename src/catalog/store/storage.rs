@@ -53,41 +53,40 @@ impl Catalog {
 
     /// Gives back storage that no published definition has any more. The change has taken place by then,
     /// so that nothing fails here: what cannot be given back now is tried again, and dropped at the next start.
+    /// Needs no lock of DDL: who gives back much does it without, since each space waits for the disk.
     pub(super) async fn give_back(&self, spaces: impl IntoIterator<Item = Space>, lasts: Lasts) {
-        self.owe(spaces.into_iter().map(|space| (space, lasts)));
-        self.pay().await;
+        let given: Vec<_> = spaces.into_iter().map(|space| (space, lasts)).collect();
+        self.owe(&given);
+        self.pay(given).await;
     }
 
     /// Tries once more to give back what is owed.
     pub async fn give_back_owed(&self) {
-        let _one_at_a_time = self.ddl.lock().await;
-        self.pay().await;
+        let owed = self.owed.0.lock().iter().copied().collect();
+        self.pay(owed).await;
     }
 
-    fn owe(&self, spaces: impl Iterator<Item = (Space, Lasts)>) {
+    fn owe(&self, spaces: &[(Space, Lasts)]) {
         let mut owed = self.owed.0.lock();
         for (space, lasts) in spaces {
             if OWED_MAX <= owed.len() {
                 tracing::warn!(%space, "storage is not given back before the next start");
             } else {
-                owed.push_back((space, lasts));
+                owed.push_back((*space, *lasts));
             }
         }
     }
 
-    /// Gives back what is owed until that fails: each try may wait for the disk.
-    async fn pay(&self) {
-        loop {
-            let next = self.owed.0.lock().front().copied();
-            let Some((space, lasts)) = next else {
-                return;
-            };
+    /// Gives back these until that fails: each try may wait for the disk. Nothing of what else is owed: it may be
+    /// thousands, and the caller may hold the lock of DDL.
+    async fn pay(&self, spaces: Vec<(Space, Lasts)>) {
+        for (space, lasts) in spaces {
             let dropped = match lasts {
                 Lasts::Always => self.engine.drop_space(space).await,
                 Lasts::WhileOpen => self.engine.drop_passing_space(space).await,
             };
             match dropped {
-                // Who fails may have done it.
+                // Who fails may have done it, or another has who gives back what is owed.
                 Ok(()) | Err(Error::NoSuchSpace(_)) => {}
                 Err(cause) => {
                     tracing::warn!(%space, %cause, "storage is not given back now, and will be tried again");

@@ -5,6 +5,8 @@
 
 use std::sync::Arc;
 
+use tokio::sync::MutexGuard;
+
 use super::storage::{Lasts, spaces};
 use super::{Catalog, Definitions, SYSTEM_SPACE, table_key};
 use crate::catalog::persist;
@@ -55,10 +57,11 @@ impl Trashed {
 }
 
 impl Catalog {
-    /// Publishes definitions without these tables, which were taken out of them.
+    /// Publishes definitions without these tables, which were taken out of them. Other changes do not wait until
+    /// the storage is given back.
     pub(super) async fn discard(
         &self,
-        (mut next, mut writes): (Definitions, WriteSet),
+        (one_at_a_time, mut next, mut writes): (MutexGuard<'_, ()>, Definitions, WriteSet),
         dropped: Vec<Arc<Table>>,
         fate: Fate,
     ) -> Result<()> {
@@ -95,6 +98,7 @@ impl Catalog {
             writes.put(SYSTEM_SPACE, trash_key(trashed.table.id), record);
         }
         self.publish(writes, next).await?;
+        drop(one_at_a_time);
         let gone_spaces = gone.iter().flat_map(|table| spaces(table));
         self.give_back(gone_spaces, Lasts::Always).await;
         Ok(())
@@ -149,7 +153,7 @@ impl Catalog {
         if !is_any {
             return Ok(0);
         }
-        let _one_at_a_time = self.ddl.lock().await;
+        let one_at_a_time = self.ddl.lock().await;
         let mut next = Definitions::clone(&self.current());
         let mut writes = WriteSet::blind();
         let mut gone = Vec::new();
@@ -162,6 +166,7 @@ impl Catalog {
             false
         });
         self.publish_addition(writes, next).await?;
+        drop(one_at_a_time);
         let gone_spaces = gone.iter().flat_map(|table| spaces(table));
         self.give_back(gone_spaces, Lasts::Always).await;
         Ok(gone.len())

@@ -13,6 +13,7 @@
 mod brake;
 mod build;
 pub(crate) mod copy;
+mod ending;
 pub mod own;
 mod progress;
 mod record;
@@ -35,6 +36,7 @@ use tokio::task::JoinSet;
 
 pub use self::brake::Traffic;
 use self::build::Build;
+use self::ending::Ending;
 use self::progress::Progress;
 use self::record::Record;
 use super::cancel::{CancelToken, Stop};
@@ -361,13 +363,16 @@ impl Backfill {
     }
 
     async fn work(self: Arc<Backfill>, job: Arc<Job>, turn: Turn) {
+        let _ending = Ending {
+            backfill: &self,
+            job: &job,
+        };
         let built = self.build_as_room_allows(&job, turn).await;
         let outcome = match built {
             Ok(()) => Ok(()),
             Err(error) => Err(self.failed(&job, error).await),
         };
-        self.jobs.lock().remove(&job.target.index);
-        job.outcome.send_replace(Some(outcome));
+        self.end(&job, outcome);
     }
 
     async fn build(&self, job: &Job, turn: Turn) -> Result<()> {

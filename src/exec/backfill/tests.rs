@@ -366,3 +366,34 @@ async fn a_braked_build_enters_every_row_too() {
     assert_eq!(server.table("t").indexes[0].state, IndexState::Active);
     assert_eq!(server.check("t").await, ["status OK"]);
 }
+
+/// Mechanism: whoever waited for it did so for ever, and for the same begun anew.
+#[tokio::test]
+async fn a_build_whose_task_panics_has_an_end() {
+    let server = filled(10).await;
+    server.run("CREATE INDEX i ON t (b)").await.unwrap();
+    let index = server.table("t").indexes[0].id;
+    let building = (index, IndexState::Building);
+    let catalog = Arc::clone(server.catalog());
+    catalog.set_index_state(building).await.unwrap();
+    let traffic: Traffic = Arc::new(|| -> u64 { panic!("as a bug does") });
+    let backfill = Arc::new(Backfill::new(
+        (Arc::clone(server.engine()), catalog),
+        (traffic, Arc::new(|| 1)),
+        Arc::default(),
+    ));
+    let target = Target {
+        database: "default".to_owned(),
+        table: "t".to_owned(),
+        goal: Goal::Index,
+        index,
+        on_failure: OnFailure::Drop,
+    };
+    for _ in 0..2 {
+        let job = backfill.start(target.clone(), &server.table("t"));
+        let ended = tokio::time::timeout(Duration::from_secs(30), job.ended()).await;
+        let error = ended.unwrap().unwrap_err();
+        assert_eq!(error.code(), Code::Unknown, "{error}");
+        assert_eq!(backfill.count(), 0);
+    }
+}

@@ -11,6 +11,7 @@ use fjall::compaction::filter::{
 
 use super::compression::{Compression, Press};
 use super::fault;
+use super::reclaim;
 use super::room::pause::{Floor, Pause};
 use super::spaces::{self, DeadSpaces};
 use crate::kv::expiry::Expiry;
@@ -39,6 +40,7 @@ impl Factory for Rules {
         let expiry = self.expiry.as_ref();
         Box::new(Filter {
             pause: Pause::new(Arc::clone(&self.floor)),
+            is_pass: thread::current().name() == Some(reclaim::THREAD_NAME),
             rules: self.clone(),
             now_ms: expiry.map_or(0, |expiry| expiry.now_ms()),
             kept_ms: expiry.map_or(0, |expiry| expiry.kept_ms()),
@@ -69,6 +71,9 @@ struct Seen {
 struct Filter {
     rules: Rules,
     pause: Pause,
+    /// Whether it is a pass over all files, which is given up when the engine is to end: the library's threads wait for
+    /// it, and its end for them. None of theirs is: one that fails ends all writing.
+    is_pass: bool,
     now_ms: u64,
     /// What has ended by then is removed: a start will know of it, whatever the clock is then.
     kept_ms: u64,
@@ -158,6 +163,9 @@ impl CompactionFilter for Filter {
             let cause = "the storage engine writes no more".to_owned();
             return Err(fault::carried(Error::ReadOnly { cause }));
         }
+        if self.is_pass && self.rules.floor.is_hurried() {
+            return Err(fault::carried(Error::Closed));
+        }
         let Some(space) = spaces::space_of(item.key()) else {
             return Ok(Verdict::Keep);
         };
@@ -173,24 +181,23 @@ impl CompactionFilter for Filter {
 
 #[cfg(test)]
 mod tests {
-    use fjall::AbstractTree;
+    use std::path::Path;
+
+    use fjall::{AbstractTree, Database, Keyspace};
 
     use super::super::{Options, tree};
     use super::*;
 
-    /// The lists of files that are on the disk then are those that a start finds.
-    #[test]
-    fn nothing_is_compacted_once_the_engine_has_failed() {
-        let dir = tempfile::tempdir().unwrap();
-        let options = Options::new(dir.path());
-        let floor = Arc::new(Floor::new(dir.path(), 0));
+    fn two_files(dir: &Path) -> ((Database, Keyspace), Arc<Floor>) {
+        let options = Options::new(dir);
+        let floor = Arc::new(Floor::new(dir, 0));
         let rules = Rules {
             dead: DeadSpaces::default(),
             expiry: None,
-            compression: Arc::new(Compression::open(dir.path(), options.memtable_bytes).unwrap()),
+            compression: Arc::new(Compression::open(dir, options.memtable_bytes).unwrap()),
             floor: Arc::clone(&floor),
         };
-        let (_db, data) = tree::open(dir.path(), &options, rules).unwrap();
+        let (db, data) = tree::open(dir, &options, rules).unwrap();
         for value in ["1", "2"] {
             for key in ["a", "b"] {
                 data.insert(key, value).unwrap();
@@ -198,10 +205,38 @@ mod tests {
             data.rotate_memtable_and_wait().unwrap();
         }
         assert_eq!(data.tree.table_count(), 2);
+        ((db, data), floor)
+    }
+
+    /// The lists of files that are on the disk then are those that a start finds.
+    #[test]
+    fn nothing_is_compacted_once_the_engine_has_failed() {
+        let dir = tempfile::tempdir().unwrap();
+        let ((_db, data), floor) = two_files(dir.path());
         floor.fail();
         let cause = data.major_compact().unwrap_err();
         assert!(fault::is_carried(&cause), "{cause}");
         assert_eq!(data.tree.table_count(), 2);
+        assert_eq!(data.get("a").unwrap().unwrap(), "2");
+    }
+
+    /// The library takes one of its own that fails for the end of all writing.
+    #[test]
+    fn a_pass_is_given_up_when_the_engine_is_to_end_and_other_compactions_are_not() {
+        let dir = tempfile::tempdir().unwrap();
+        let ((_db, data), floor) = two_files(dir.path());
+        floor.hurry();
+        let compact_as = |name: &str| {
+            let data = data.clone();
+            let named = thread::Builder::new().name(name.to_owned());
+            let compacting = named.spawn(move || data.major_compact()).unwrap();
+            compacting.join().unwrap()
+        };
+        let cause = compact_as(reclaim::THREAD_NAME).unwrap_err();
+        assert_eq!(fault::error("compacting", &cause), Error::Closed);
+        assert_eq!(data.tree.table_count(), 2);
+        compact_as("another").unwrap();
+        assert_eq!(data.tree.table_count(), 1);
         assert_eq!(data.get("a").unwrap().unwrap(), "2");
     }
 }

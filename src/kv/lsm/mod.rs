@@ -124,7 +124,7 @@ struct Shared {
     /// Spaces that were dropped before the engine was opened, and of which nothing was left then.
     gone: Gone,
     reclaim: Reclaim,
-    /// Where compactions learn that nothing is written any more.
+    /// Where compactions learn that nothing is written any more, or that the engine is to end.
     floor: Arc<Floor>,
     /// Which values have ended.
     expiry: Option<Arc<Expiry>>,
@@ -270,6 +270,7 @@ fn open_tree(
 
 impl Drop for Lsm {
     fn drop(&mut self) {
+        self.hurry();
         let (sender, _) = oneshot::channel();
         // Closed already, or the committer closes on its own thread.
         let _ = self.shared.queue.push(Request::Close(sender));
@@ -434,7 +435,13 @@ impl Engine for Lsm {
         Answer::later(self.ask(Request::Sync))
     }
 
+    fn hurry(&self) {
+        self.shared.floor.hurry();
+    }
+
     fn close(&self) -> Answer<'_, Result<()>> {
+        // Before the committer comes to it: commits before it may wait for a pass over all files.
+        self.hurry();
         Answer::later(async move {
             match self.ask(Request::Close).await {
                 Err(Error::Closed) => Ok(()),

@@ -32,6 +32,9 @@ use super::{Shared, damage, fault, room, thin};
 use crate::kv::expiry::Expiry;
 use crate::kv::{Census, Error, KeyRange, Result, Space, Ts};
 
+/// The thread's name: compactions of it are passes over all files.
+pub(super) const THREAD_NAME: &str = "meseta-reclaim";
+
 /// How often the thread looks for files worth compacting.
 const CHECK_INTERVAL: Duration = Duration::from_secs(10);
 
@@ -111,7 +114,7 @@ impl Reclaim {
         (dropped, memtable_bytes): (Vec<Space>, u64),
     ) -> Result<()> {
         let (sender, jobs) = mpsc::channel();
-        let named = thread::Builder::new().name("meseta-reclaim".to_owned());
+        let named = thread::Builder::new().name(THREAD_NAME.to_owned());
         let thread = named.spawn(move || {
             let mut unlinking = Unlinking::default();
             for space in dropped {
@@ -165,8 +168,9 @@ impl Reclaim {
         self.suspects.lock().len()
     }
 
-    /// Ends the thread after the job it is at. A job that takes long is left to itself: the end
-    /// of the process may cut it anywhere.
+    /// Ends the thread after the job it is at; a pass over all files is given up by then
+    /// ([`super::room::pause::Floor::hurry`]). Another job that takes long is left to itself: the end of the process may
+    /// cut it anywhere.
     pub(super) fn close(&self) {
         let Some((sender, thread)) = self.line.lock().take() else {
             return;
@@ -210,10 +214,7 @@ fn work(
                 drop(replaced);
                 (debt, dropped) = (Debt::Grown, Instant::now());
             }
-            Ok(Job::Compact(answer)) => {
-                let done = compact(shared, data);
-                let _ = answer.send(done);
-            }
+            Ok(Job::Compact(answer)) => compact_for((shared, data), answer),
             Err(RecvTimeoutError::Timeout)
                 if debt == Debt::Grown && DROPS_PAUSE <= dropped.elapsed() =>
             {
@@ -381,6 +382,15 @@ fn check_writes(shared: &Weak<Shared>) -> Result<()> {
     cause.map_or(Ok(()), Err)
 }
 
+/// As a caller wants it, and not for one that waits no more: it may have waited for others.
+fn compact_for((shared, data): (&Weak<Shared>, &Keyspace), answer: oneshot::Sender<Result<()>>) {
+    if answer.is_closed() {
+        return;
+    }
+    let done = compact(shared, data);
+    let _ = answer.send(done);
+}
+
 fn compact(shared: &Weak<Shared>, data: &Keyspace) -> Result<()> {
     check_writes(shared)?;
     check_fits(shared, data)?;
@@ -412,7 +422,7 @@ fn flush(shared: &Weak<Shared>, data: &Keyspace) -> Result<()> {
         check_writes(shared)?;
         if shared
             .upgrade()
-            .is_none_or(|shared| shared.queue.is_ending())
+            .is_none_or(|shared| shared.floor.is_hurried())
         {
             return Err(Error::Closed);
         }
@@ -421,10 +431,13 @@ fn flush(shared: &Weak<Shared>, data: &Keyspace) -> Result<()> {
     Ok(())
 }
 
-/// Rewrites all files without dead entries.
+/// Rewrites all files without dead entries; [`Error::Closed`] where the engine is to end.
 fn rewrite(shared: &Weak<Shared>, data: &Keyspace) -> Result<()> {
     let failed = |cause: fjall::Error| fault::error("compacting", &cause);
     if let Some(shared) = shared.upgrade() {
+        if shared.floor.is_hurried() {
+            return Err(Error::Closed);
+        }
         shared.forget_snapshots();
     }
     let replaced = data.tree.current_version();
@@ -450,4 +463,153 @@ fn let_go(shared: &Weak<Shared>, data: &Keyspace) {
     }
     // Where nobody answers any more the next start removes what is left.
     let _ = shared.upgrade().and_then(|shared| shared.let_go());
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+    use std::fs;
+    use std::sync::Arc;
+    use std::sync::atomic::AtomicUsize;
+
+    use tokio::task::JoinHandle as TaskHandle;
+
+    use super::*;
+    use crate::kv::lsm::{Lsm, Options};
+    use crate::kv::{Engine, Page, Scan, WriteSet};
+
+    const T: Space = Space(1);
+    const ROWS: u32 = 6000;
+
+    /// A slow pass takes twice as long as this.
+    const PATIENCE: Duration = Duration::from_secs(30);
+
+    /// What each row of it takes.
+    const STEP: Duration = Duration::from_millis(10);
+
+    static IS_SLOW: AtomicBool = AtomicBool::new(false);
+    static PASSED: AtomicUsize = AtomicUsize::new(0);
+
+    /// No value ends. Passes ask for each.
+    fn end_of(_: &[u8]) -> Option<u64> {
+        if IS_SLOW.load(Ordering::SeqCst) {
+            PASSED.fetch_add(1, Ordering::SeqCst);
+            thread::sleep(STEP);
+        }
+        None
+    }
+
+    fn all_rows() -> WriteSet {
+        let mut writes = WriteSet::blind();
+        for row in 0..ROWS {
+            let text = format!("{row:06}");
+            writes.put(T, text.clone(), text);
+        }
+        writes
+    }
+
+    async fn count(engine: &Lsm) -> usize {
+        let snapshot = engine.snapshot();
+        let mut scan = Scan::new(T, KeyRange::all());
+        let mut page = Page::default();
+        let mut rows = 0;
+        loop {
+            snapshot.scan(&scan, &mut page).await.unwrap();
+            rows += page.iter().filter(|(key, value)| key == value).count();
+            if !scan.advance(&mut page) {
+                return rows;
+            }
+        }
+    }
+
+    /// One whose thread has done what it does at a start: between the two passes.
+    async fn opened(options: &Options) -> Arc<Lsm> {
+        let engine = Lsm::open(options).unwrap();
+        for _ in 0..2 {
+            engine.compact(&[]).await.unwrap();
+        }
+        Arc::new(engine)
+    }
+
+    /// A pass that has begun.
+    async fn slow_pass(engine: &Arc<Lsm>) -> TaskHandle<Result<()>> {
+        PASSED.store(0, Ordering::SeqCst);
+        IS_SLOW.store(true, Ordering::SeqCst);
+        let engine = Arc::clone(engine);
+        let pass = tokio::spawn(async move { engine.compact(&[T]).await });
+        let deadline = Instant::now() + PATIENCE;
+        while PASSED.load(Ordering::SeqCst) == 0 {
+            assert!(Instant::now() < deadline, "no pass begins");
+            tokio::time::sleep(STEP).await;
+        }
+        pass
+    }
+
+    /// Mechanism: the library's threads waited for the pass, and its end for them. A server that was to stop did so
+    /// when the pass had ended, after minutes.
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn a_pass_over_all_files_is_given_up_when_the_engine_is_to_end() {
+        let dir = tempfile::tempdir().unwrap();
+        let expiry = Arc::new(Expiry::new(end_of));
+        let options = Options {
+            cache_bytes: 1 << 20,
+            expiry: Some(Arc::clone(&expiry)),
+            ..Options::new(dir.path())
+        };
+        let engine = Lsm::open(&options).unwrap();
+        engine.create_space(T).await.unwrap();
+        engine.commit(all_rows()).await.unwrap();
+        engine.close().await.unwrap();
+        expiry.watch(HashSet::from([T]));
+        for is_told_before in [false, true] {
+            let engine = opened(&options).await;
+            let pass = slow_pass(&engine).await;
+            let began = Instant::now();
+            if is_told_before {
+                engine.hurry();
+                let given_up = pass.await.unwrap();
+                assert_eq!(given_up, Err(Error::Closed));
+                // It is as it was until it is closed.
+                assert_eq!(engine.read_only(), None);
+                engine.commit(all_rows()).await.unwrap();
+                engine.close().await.unwrap();
+            } else {
+                engine.close().await.unwrap();
+                let given_up = pass.await.unwrap();
+                assert_eq!(given_up, Err(Error::Closed));
+            }
+            assert!(began.elapsed() < PATIENCE, "{is_told_before}");
+            IS_SLOW.store(false, Ordering::SeqCst);
+            let engine = Lsm::open(&options).unwrap();
+            let (_, data) = engine.shared.tree.lock().clone().unwrap();
+            let files = fs::read_dir(data.path().join("tables")).unwrap();
+            assert_eq!(files.count(), data.tree.table_count());
+            drop(data);
+            assert_eq!(count(&engine).await, usize::try_from(ROWS).unwrap());
+            engine.close().await.unwrap();
+        }
+    }
+
+    #[tokio::test]
+    async fn nothing_is_rewritten_for_whoever_waits_no_more() {
+        let dir = tempfile::tempdir().unwrap();
+        let engine = Lsm::open(&Options::new(dir.path())).unwrap();
+        engine.create_space(T).await.unwrap();
+        engine.commit(all_rows()).await.unwrap();
+        engine.compact(&[]).await.unwrap();
+        let (_, data) = engine.shared.tree.lock().clone().unwrap();
+        let shared = Arc::downgrade(&engine.shared);
+        let list = || data.tree.current_version().id();
+        let before = list();
+        for is_there in [false, true] {
+            let (sender, answer) = oneshot::channel();
+            let answer = is_there.then_some(answer);
+            // On a thread that may wait, as that of the engine.
+            let compact = || compact_for((&shared, &data), sender);
+            thread::scope(|scope| scope.spawn(compact).join().unwrap());
+            assert_eq!(list() != before, is_there);
+            drop(answer);
+        }
+        engine.close().await.unwrap();
+    }
 }

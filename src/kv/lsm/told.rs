@@ -6,6 +6,9 @@ use std::sync::Once;
 use log::{Level, LevelFilter, Log, Metadata, Record};
 use parking_lot::Mutex;
 
+use super::fault;
+use crate::kv::Error;
+
 /// The crates of the storage library.
 const CRATES: [&str; 2] = ["fjall", "lsm_tree"];
 
@@ -34,6 +37,12 @@ pub(super) fn last() -> Option<String> {
     LAST.lock().clone()
 }
 
+/// Whether it tells of what this room gave up itself, since the engine is to end.
+fn is_given_up(text: &str) -> bool {
+    let cause = fault::carried(Error::Closed);
+    text.contains(&format!("{cause:?}"))
+}
+
 impl Log for Listener {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
         let target = metadata.target();
@@ -41,11 +50,16 @@ impl Log for Listener {
     }
 
     fn log(&self, record: &Record<'_>) {
-        if self.enabled(record.metadata()) {
-            let text = record.args().to_string();
-            tracing::error!(cause = %text, "the storage library failed");
-            *LAST.lock() = Some(text);
+        if !self.enabled(record.metadata()) {
+            return;
         }
+        let text = record.args().to_string();
+        if is_given_up(&text) {
+            tracing::debug!(cause = %text, "a compaction was given up: the engine is to end");
+            return;
+        }
+        tracing::error!(cause = %text, "the storage library failed");
+        *LAST.lock() = Some(text);
     }
 
     fn flush(&self) {}
@@ -54,6 +68,15 @@ impl Log for Listener {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// As `hidden_guard` of lsm-tree 3 tells it.
+    #[test]
+    fn what_was_given_up_is_no_failure() {
+        let told = |cause: Error| format!("Compaction failed: {:?}", fault::carried(cause));
+        assert!(is_given_up(&told(Error::Closed)));
+        let cause = "an earlier one".to_owned();
+        assert!(!is_given_up(&told(Error::ReadOnly { cause })));
+    }
 
     #[test]
     fn failures_of_the_library_are_heard_and_nobody_elses() {

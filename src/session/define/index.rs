@@ -194,10 +194,12 @@ impl Session {
     /// Waits for builds, telling how far they are; a KILL ends them.
     pub(super) async fn await_builds(&self, jobs: &[Arc<Job>]) -> Result<()> {
         let _told: Vec<Audience> = jobs.iter().map(|job| job.attend()).collect();
-        let mut failed = None;
+        let mut failed: Option<Error> = None;
+        // Those that the end of the server interrupts go on at the next start.
+        let ends_all = |failed: &Error| failed.code() != Code::ShuttingDown;
         let stages_count = u8::try_from(jobs.len()).unwrap_or(u8::MAX);
         for (stage, job) in (1..=stages_count).zip(jobs) {
-            if failed.is_some() {
+            if failed.as_ref().is_some_and(ends_all) {
                 job.kill();
             }
             if let Err(error) = self.await_build(job, (stage, stages_count)).await {

@@ -108,7 +108,7 @@ fn kept_by_all(shared: &Shared, data: &Keyspace) -> Result<Option<u64>> {
 /// By the part that keys and values of this state are of all that are in files: those are packed.
 fn kept_of(shared: &Shared, base: &Base, data: &Keyspace) -> fjall::Result<Option<u64>> {
     let bytes = |key: &[u8], value: &[u8]| u64::try_from(key.len() + value.len()).unwrap_or(0);
-    let is_over = |number: usize| number.is_multiple_of(LOOK_KEYS) && shared.queue.is_ending();
+    let is_over = |number: usize| number.is_multiple_of(LOOK_KEYS) && shared.floor.is_hurried();
     let (mut all, mut living) = (0_u64, 0_u64);
     for table in data.tree.current_version().iter_tables() {
         for (number, item) in table.scan()?.enumerate() {

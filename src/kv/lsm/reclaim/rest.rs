@@ -109,7 +109,7 @@ impl Rest {
 
 /// Whether the disk takes so many bytes more and still has what the engine needs; not where it is to end.
 fn has_room(shared: &Weak<Shared>, bytes: u64) -> bool {
-    let has_room = |shared: &Shared| !shared.queue.is_ending() && shared.check_room(bytes).is_ok();
+    let has_room = |shared: &Shared| !shared.floor.is_hurried() && shared.check_room(bytes).is_ok();
     shared.upgrade().is_some_and(|shared| has_room(&shared))
 }
 

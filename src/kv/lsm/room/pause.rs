@@ -40,6 +40,8 @@ pub(in crate::kv::lsm) struct Floor {
     dir: PathBuf,
     /// What flushes and commits may still take, in bytes.
     claimed: AtomicU64,
+    /// Whether the engine is to end soon.
+    is_hurried: AtomicBool,
     is_closing: AtomicBool,
     /// Whether the engine writes no more.
     has_failed: AtomicBool,
@@ -51,6 +53,7 @@ impl Floor {
         Floor {
             dir: dir.to_path_buf(),
             claimed: AtomicU64::new(claimed),
+            is_hurried: AtomicBool::new(false),
             is_closing: AtomicBool::new(false),
             has_failed: AtomicBool::new(false),
         }
@@ -58,6 +61,17 @@ impl Floor {
 
     pub(super) fn claim(&self, bytes: u64) {
         self.claimed.store(bytes, Ordering::Relaxed);
+    }
+
+    /// The engine is to end soon: passes over all files are to be given up. Other compactions go on waiting for room:
+    /// what is committed until then may need it.
+    pub(in crate::kv::lsm) fn hurry(&self) {
+        self.is_hurried.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether it is to.
+    pub(in crate::kv::lsm) fn is_hurried(&self) -> bool {
+        self.is_hurried.load(Ordering::Relaxed)
     }
 
     /// From now on nothing waits.
