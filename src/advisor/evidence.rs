@@ -201,7 +201,10 @@ fn of_index(
         firsts.distinct,
         column.name
     );
-    if firsts.distinct * ENTRIES_PER_VALUE <= firsts.entries && index.parts.len() == 1 {
+    if firsts.distinct * ENTRIES_PER_VALUE <= firsts.entries
+        && index.parts.len() == 1
+        && index.computed.filter.is_none()
+    {
         found.push(Advice::new(
             Lint::NearConstantIndex,
             subject(index),

@@ -49,7 +49,7 @@ macro_rules! lints {
 
 lints! {
     RisingKey LintRisingKey "rising-key"
-        "new rows all go to one end of the table: put a column with many values before it, or bucket(c, 16) of it";
+        "new rows all go to one end of the table: put a column with many values before it, or, in a primary key, bucket(c, 16) of it";
     FewValuesKey LintFewValuesKey "few-values-key"
         "the first key column has few values, so that a value alone finds a large part of the table: put one with many values first";
     WideKey LintWideKey "wide-key"
@@ -229,6 +229,7 @@ fn covering(table: &Table, index: &Index) -> Option<String> {
         // Of two that are alike the later one is too many.
         let is_earlier = position.is_some_and(|position| *at < position);
         other.name != index.name
+            && other.state.is_read()
             && other.computed.is_empty()
             && begins(&other.parts)
             && (is_longer || is_earlier || other.unique)

@@ -287,6 +287,8 @@ pub struct Insert {
     pub ts_ms: Option<u64>,
     /// The subqueries in its expressions: each is run once.
     pub subqueries: Vec<Subquery>,
+    /// Its hints: those that nobody knows are told, and how long it may take.
+    pub hints: Hints,
     /// How many `?` the statement has.
     pub parameters_count: usize,
 }

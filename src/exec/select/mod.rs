@@ -284,7 +284,9 @@ fn rows_kept(select: &Select, table: &Table, env: &Env) -> RowsKept {
     let is_last = select.windowing.is_none() && !asks_of_groups(select);
     // The number of rows is known, not that of their versions.
     let is_newest = table.wide.reading.is_none();
-    if !only_counts || !is_plain || !is_last || !is_newest {
+    // Nor where rows end by themselves: there is nothing to be counted anew.
+    let is_kept = is_newest && !table.expires();
+    if !only_counts || !is_plain || !is_last || !is_kept {
         return RowsKept::NotAsked;
     }
     let kept = view_of(env).count(Space(table.id.0));

@@ -48,7 +48,10 @@ impl Renewal<'_> {
         let is_it = |column: &Column| column.place == ColumnPlace::Expiry;
         let idx = table.columns.iter().position(is_it);
         if let Some(slot) = idx.and_then(|idx| values.get_mut(idx)) {
-            *slot = Value::UInt(end_ms);
+            *slot = match end_ms {
+                NEVER_MS => Value::Null,
+                end_ms => Value::UInt(end_ms),
+            };
         }
         Ok(())
     }
@@ -77,8 +80,11 @@ impl Renewal<'_> {
     }
 }
 
+/// An end that does not come. It is not the want of one, which leaves a row the end that it has.
+const NEVER_MS: u64 = u64::MAX;
+
 /// A date counts from its midnight, and dates and times are those of UTC. What lies beyond the
-/// calendar does not end.
+/// calendar does not end. `None` where the column says nothing.
 fn by_column(table: &Table, ttl: &Ttl, values: &[Value<'static>]) -> Result<Option<u64>> {
     let Some(TtlColumn { id, amount, unit }) = &ttl.column else {
         return Ok(None);
@@ -109,5 +115,8 @@ fn by_column(table: &Table, ttl: &Ttl, values: &[Value<'static>]) -> Result<Opti
     };
     let end = eval_exact(&shifted, &NoRow, &CONTEXT)?;
     let end = moment::timestamp(&end, &CONTEXT)?;
-    Ok(end.map(|end| u64::try_from(end.total_micros() / 1000).unwrap_or(0)))
+    let end_ms = end.map_or(NEVER_MS, |end| {
+        u64::try_from(end.total_micros() / 1000).unwrap_or(0)
+    });
+    Ok(Some(end_ms))
 }

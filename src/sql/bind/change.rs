@@ -12,12 +12,12 @@ use super::literal::null;
 use super::output::result_column;
 use super::scope::{AggregateRule, Clause, Scope};
 use super::select::{ask_by_rows, from_of_tables, hints_of};
-use super::{Names, from, operands, order, versions};
+use super::{Names, from, hints, operands, order, versions};
 use crate::catalog::Table;
 use crate::error::{Code, Error, Result};
 use crate::sql::ast::{self, Several, TableFactor, TableName, TableRef};
 use crate::sql::bound::{
-    Change, ChangeTarget, Hints, Output, Purpose, Query, Relation, Select, Subquery,
+    Change, ChangeTarget, From, Hints, Output, Purpose, Query, Relation, Select, Subquery,
 };
 use crate::sql::expr::{Expr, ExprKind};
 use crate::types::ResultColumn;
@@ -319,6 +319,27 @@ fn checked(value: Expr, idx: usize, target: &Target) -> Result<Expr> {
     })
 }
 
+/// The hints of a query for the rows of a change. Those of one table may be given an end, as an UPDATE by key gives it.
+fn hints_of_change(
+    (rows, deletes): (&Rows<'_>, bool),
+    (from, targets): (&From, &[Target]),
+    scope: &mut Scope<'_>,
+) -> Result<Hints> {
+    let mut hints = hints_of(rows.hints, from, scope)?;
+    hints.purpose = if deletes {
+        Purpose::Delete
+    } else {
+        Purpose::Update
+    };
+    let tables = targets.iter().map(|target| &target.table);
+    hints.ts_ms = versions::written_at(rows.hints, tables)?;
+    if !deletes && rows.is_of_one {
+        hints.ttl_ms = hints::hints(rows.hints, &[], scope.source())?.ttl_ms;
+        hints.unknown.retain(|name| name != "_l_ttl_");
+    }
+    Ok(hints)
+}
+
 fn finish(
     (mut scope, tree): (Scope<'_>, Option<crate::sql::bound::JoinTree>),
     targets: Vec<Target>,
@@ -334,14 +355,7 @@ fn finish(
         .map(|limit| order::limit(limit, &mut scope))
         .transpose()?;
     let (from, filter) = from_of_tables(tree, filter, &mut scope);
-    let mut hints: Hints = hints_of(rows.hints, &from, &mut scope)?;
-    hints.purpose = if deletes {
-        Purpose::Delete
-    } else {
-        Purpose::Update
-    };
-    let tables = targets.iter().map(|target| &target.table);
-    hints.ts_ms = versions::written_at(rows.hints, tables)?;
+    let hints = hints_of_change((&rows, deletes), (&from, &targets), &mut scope)?;
     let mut outputs = Vec::new();
     let mut subqueries = std::mem::take(&mut scope.subqueries);
     let targets = targets.into_iter();

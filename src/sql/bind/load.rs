@@ -7,7 +7,7 @@ use super::source::Source;
 use super::{Names, from, versions, view, write};
 use crate::error::{Code, Error, Result};
 use crate::sql::ast::{self, LoadDuplicates};
-use crate::sql::bound::{Insert, InsertKind, InsertSource, Load, LoadTarget};
+use crate::sql::bound::{Hints, Insert, InsertKind, InsertSource, Load, LoadTarget};
 
 pub(super) fn load(load: &ast::LoadData, names: &Names<'_>) -> Result<Load> {
     if view::find(&load.table, names).is_some() {
@@ -55,6 +55,7 @@ pub(super) fn load(load: &ast::LoadData, names: &Names<'_>) -> Result<Load> {
             on_duplicate: Vec::new(),
             ttl_ms: None,
             ts_ms: None,
+            hints: Hints::default(),
             subqueries: Vec::new(),
             parameters_count: 0,
         },

@@ -70,6 +70,7 @@ pub(super) fn insert(insert: &ast::Insert, names: &Names<'_>) -> Result<Insert> 
         on_duplicate,
         ttl_ms: hints.ttl_ms,
         ts_ms: hints.ts_ms,
+        hints,
         subqueries,
         parameters_count,
     })
