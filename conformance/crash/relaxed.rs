@@ -137,7 +137,7 @@ impl Book {
             let late = late.saturating_duration_since(cut);
             if LOST_MAX < late {
                 return Err(format!(
-                    "what was acknowledged {late:?} after the failed sync is lost"
+                    "what was acknowledged {late:?} after the cut or the failed sync is lost"
                 ));
             }
         }

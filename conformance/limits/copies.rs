@@ -29,6 +29,11 @@ pub(crate) fn all() -> Result<(), String> {
     house.run(&format!("SET @long = REPEAT('a', {VARIABLE_BYTES})"))?;
     house.run("SET @doc = CONCAT('\"', @long, '\"')")?;
     house.run("SET group_concat_max_len = 4000000")?;
+    let columns: Vec<String> = (0..COPIES).map(|n| format!("c{n} LONGTEXT")).collect();
+    let columns = columns.join(", ");
+    house.run(&format!(
+        "CREATE TABLE wide (id INT PRIMARY KEY, {columns})"
+    ))?;
     let parameters = vec!["?"; COPIES].join(", ");
     house.run(&format!("PREPARE many FROM 'SELECT {parameters}'"))?;
     for (what, sql) in statements() {
@@ -54,6 +59,17 @@ fn statements() -> Vec<(&'static str, String)> {
             format!(
                 "SELECT {values} FROM t WHERE id = 1 UNION ALL SELECT {values} FROM t WHERE id = 2"
             ),
+        ),
+        (
+            "variables of a row",
+            format!(
+                "SELECT {values} FROM t WHERE id = 1 INTO {}",
+                named(COPIES, "@v")
+            ),
+        ),
+        (
+            "INSERT … SELECT",
+            format!("INSERT INTO wide SELECT 1, {values} FROM t WHERE id = 1"),
         ),
         ("groups", format!("SELECT {concats} FROM t")),
         (

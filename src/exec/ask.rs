@@ -11,7 +11,7 @@ use super::exact;
 use super::meter::{Part, Watch};
 use super::nest::Nest;
 use super::query;
-use super::rows::{BoxFuture, PageEnd, RowSink, RowStream};
+use super::rows::{BoxFuture, PageEnd, RowCopy, RowSink, RowStream};
 use super::select;
 use crate::error::{Code, Error, Result};
 use crate::plan::explain::whole::Took;
@@ -291,8 +291,7 @@ impl RowSink for Taker {
             }
             Answer::Set => {
                 let before = self.members.bytes();
-                let row = values.iter().map(|value| value.clone().into_owned());
-                self.members.push(row.collect());
+                self.members.push(RowCopy::row(values)?);
                 self.budget.take(self.members.bytes() - before)?;
             }
         }

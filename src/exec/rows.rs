@@ -64,6 +64,19 @@ impl RowCopy {
         Ok(value.into_owned())
     }
 
+    /// All values of a row.
+    ///
+    /// # Errors
+    /// As [`RowCopy::owned`].
+    pub(crate) fn row(values: &[Value<'_>]) -> Result<Vec<Value<'static>>> {
+        let mut row = Vec::with_capacity(values.len());
+        let mut copy = RowCopy::default();
+        for value in values {
+            row.push(copy.owned(value.borrow())?);
+        }
+        Ok(row)
+    }
+
     /// Counts bytes of a copy.
     ///
     /// # Errors

@@ -23,8 +23,8 @@ impl SessionFacts for Facts {
     fn system_variable(&self, _: VariableScope, name: &str) -> Result<Value<'static>> {
         Err(Error::new(Code::UnknownSystemVariable, name))
     }
-    fn user_variable(&self, _: &str) -> Value<'static> {
-        Value::Null
+    fn user_variable(&self, _: &str) -> Option<Arc<Value<'static>>> {
+        None
     }
     fn database(&self) -> Option<String> {
         Some("shop".to_owned())

@@ -8,7 +8,7 @@ use super::state::State;
 use super::{Done, Reply, Session};
 use crate::error::{Code, Error, Result};
 use crate::exec::query::{self, Opened};
-use crate::exec::rows::{BoxFuture, PageEnd, RowSink, RowStream};
+use crate::exec::rows::{BoxFuture, PageEnd, RowCopy, RowSink, RowStream};
 use crate::exec::select::{self, RowLimits};
 use crate::sql::ast::{Expr, Select};
 use crate::sql::bind;
@@ -89,8 +89,7 @@ impl RowSink for First {
         if self.row.is_some() {
             self.has_more = true;
         } else {
-            let owned = values.iter().map(|value| value.clone().into_owned());
-            self.row = Some(owned.collect());
+            self.row = Some(RowCopy::row(values)?);
         }
         Ok(())
     }

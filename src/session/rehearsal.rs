@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 
-use super::state::{State, copied};
+use super::state::State;
 use crate::ceiling;
 use crate::error::Result;
 use crate::sql::context::{Loaded, Pause, SessionFacts};
@@ -40,11 +40,6 @@ impl Rehearsal {
             named_locks: NamedLocks::default(),
         }
     }
-
-    /// A variable that was set in it.
-    fn set_variable(&self, name: &str) -> Option<Arc<Value<'static>>> {
-        self.variables.lock().get(name).map(Arc::clone)
-    }
 }
 
 impl SessionFacts for Rehearsal {
@@ -52,18 +47,9 @@ impl SessionFacts for Rehearsal {
         self.state.system_variable(scope, name)
     }
 
-    fn user_variable(&self, name: &str) -> Value<'static> {
-        match self.set_variable(name) {
-            Some(value) => Value::clone(&value),
-            None => self.state.user_variable(name),
-        }
-    }
-
-    fn copied_user_variable(&self, name: &str) -> Result<Value<'static>> {
-        match self.set_variable(name) {
-            Some(value) => copied(&value),
-            None => self.state.copied_user_variable(name),
-        }
+    fn user_variable(&self, name: &str) -> Option<Arc<Value<'static>>> {
+        let set = self.variables.lock().get(name).map(Arc::clone);
+        set.or_else(|| self.state.user_variable(name))
     }
 
     fn assign_user_variable(&self, name: &str, value: Value<'static>) -> Result<()> {

@@ -305,7 +305,7 @@ impl Session {
         match &program.write {
             write::Write::Update(update) => self.heed(&update.hints),
             write::Write::Delete(delete) => self.heed(&delete.hints),
-            write::Write::Insert(_) => {}
+            write::Write::Insert(insert) => self.heed(&insert.hints),
         }
         let outcome = if let Some(query) = &program.query {
             if !query.tables().is_empty() {
@@ -382,9 +382,10 @@ impl Session {
         parameters: Parameters,
     ) -> Result<Option<write::Outcome>> {
         let mut own = self.statement_transaction();
-        let assigned = self.state.assigned();
+        let (assigned, told) = (self.state.assigned(), self.warnings.mark());
         for _ in 0..write::CONFLICT_ATTEMPTS_MAX {
             self.state.go_back(assigned.as_ref());
+            self.warnings.back_to(told);
             let mut env = self.write_env(Arc::clone(&parameters), program.write.target());
             let view = own.view();
             let answered = self.answer_for_write(program, (&mut env, Some(view))).await;

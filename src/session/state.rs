@@ -23,7 +23,6 @@ use crate::exec::waits::Waits;
 use crate::protocol::compression::Algorithm;
 use crate::sql::context::{Loaded, Pause, SessionFacts, UserVariables};
 use crate::sql::expr::VariableScope;
-use crate::sql::functions::DRIPPED_BYTES_MIN;
 use crate::sql::functions::lock::NamedLocks;
 use crate::sql::functions::random::Sequences;
 use crate::types::{Timestamp, Value};
@@ -355,14 +354,8 @@ impl SessionFacts for State {
         }
     }
 
-    fn user_variable(&self, name: &str) -> Value<'static> {
-        let value = self.kept.lock().user_variables.get(name).map(Arc::clone);
-        value.map_or(Value::Null, |value| Value::clone(&value))
-    }
-
-    fn copied_user_variable(&self, name: &str) -> Result<Value<'static>> {
-        let value = self.kept.lock().user_variables.get(name).map(Arc::clone);
-        value.map_or(Ok(Value::Null), |value| copied(&value))
+    fn user_variable(&self, name: &str) -> Option<Arc<Value<'static>>> {
+        self.kept.lock().user_variables.get(name).map(Arc::clone)
     }
 
     fn assigned(&self) -> Option<UserVariables> {
@@ -462,18 +455,6 @@ impl SessionFacts for State {
     fn check_stop(&self) -> Result<()> {
         self.cancel.check()
     }
-}
-
-/// One more of a user variable.
-///
-/// # Errors
-/// 1041 when the process has no memory for it.
-pub(super) fn copied(value: &Value<'static>) -> Result<Value<'static>> {
-    let bytes = value.memory_bytes();
-    if DRIPPED_BYTES_MIN <= bytes {
-        ceiling::drip("a user variable", bytes)?;
-    }
-    Ok(value.clone())
 }
 
 /// Does what blocks. Another thread takes over the runtime's work meanwhile; a runtime of one thread, as

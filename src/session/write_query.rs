@@ -13,7 +13,7 @@ use crate::exec::ask;
 use crate::exec::budget::Budget;
 use crate::exec::nest::Nest;
 use crate::exec::query::{self, QueryStream};
-use crate::exec::rows::{PageEnd, RowSink, RowStream};
+use crate::exec::rows::{PageEnd, RowCopy, RowSink, RowStream};
 use crate::exec::select::Env;
 use crate::exec::transaction::{Failed, Mark, Transaction, definition_changed};
 use crate::exec::view::View;
@@ -64,8 +64,7 @@ fn replaces(write: &write::Write) -> bool {
 impl RowSink for Piece {
     fn row(&mut self, values: &[Value<'_>]) -> Result<()> {
         self.bytes += values.iter().map(Value::memory_bytes).sum::<usize>();
-        let row = values.iter().map(|value| value.clone().into_owned());
-        self.rows.push(row.collect());
+        self.rows.push(RowCopy::row(values)?);
         Ok(())
     }
 
@@ -107,9 +106,10 @@ impl Session {
         if is_of_one_state && self.current_transaction().is_none() {
             own = Some(self.statement_transaction());
         }
-        let assigned = self.state.assigned();
+        let (assigned, told) = (self.state.assigned(), self.warnings.mark());
         for _ in 0..write::CONFLICT_ATTEMPTS_MAX {
             self.state.go_back(assigned.as_ref());
+            self.warnings.back_to(told);
             let mut env = self.select_env(Arc::clone(&parameters), query.tables());
             env.ctx.strict_write = self.settings.mode.strict && !program.write.ignores();
             env.view = own.as_mut().map(Transaction::view).or(env.view);
@@ -229,9 +229,10 @@ impl Session {
         self.check_seen(program.query.tables())?;
         self.heed(&program.change.hints);
         let ignores = program.change.ignore;
-        let assigned = self.state.assigned();
+        let (assigned, told) = (self.state.assigned(), self.warnings.mark());
         for _ in 0..write::CONFLICT_ATTEMPTS_MAX {
             self.state.go_back(assigned.as_ref());
+            self.warnings.back_to(told);
             let in_transaction = self.current_transaction().is_some();
             let mut own = self.statement_transaction();
             let mut env = self.select_env(Arc::clone(&parameters), program.query.tables());
@@ -261,19 +262,14 @@ impl Session {
             }
             let outcome = match several::run(program, &rows, (&env, &mut own)).await {
                 Err(error) if self.is_outdated(program.query.tables(), &error) => return Ok(None),
-                Err(error) if error.code() == Code::Deadlock => {
-                    // Its locks go with it, and who waited for them goes on.
-                    self.warnings.take();
-                    continue;
-                }
+                // Its locks go with it, and who waited for them goes on.
+                Err(error) if error.code() == Code::Deadlock => continue,
                 outcome => outcome?,
             };
             let memory = own.commit_memory()?;
             match own.commit(memory).await {
                 Ok(()) => return Ok(Some(outcome)),
-                Err(Failed::Engine(CommitError::Conflict { .. })) => {
-                    self.warnings.take();
-                }
+                Err(Failed::Engine(CommitError::Conflict { .. })) => {}
                 Err(Failed::DefinitionChanged) => return Ok(None),
                 Err(error @ (Failed::Engine(_) | Failed::Memory(_))) => return Err(error.into()),
             }

@@ -7,9 +7,11 @@ use std::time::Duration;
 use parking_lot::Mutex;
 
 use super::expr::{Slot, VariableScope};
+use super::functions::DRIPPED_BYTES_MIN;
 use super::functions::lock::NamedLocks;
 use super::functions::random::Sequences;
 use super::members::Members;
+use crate::ceiling;
 use crate::error::{Code, Error, Result};
 use crate::types::{Timestamp, Value};
 
@@ -23,14 +25,21 @@ pub trait SessionFacts: Send + Sync {
     /// # Errors
     /// 1193 for an unknown name, 1238 for one without a value of that scope.
     fn system_variable(&self, scope: VariableScope, name: &str) -> Result<Value<'static>>;
-    /// The value of `@name`; `NULL` when it was never set.
-    fn user_variable(&self, name: &str) -> Value<'static>;
-    /// As [`SessionFacts::user_variable`], for a row that may have many of it.
+    /// The value of `@name`, if it was ever set.
+    fn user_variable(&self, name: &str) -> Option<Arc<Value<'static>>>;
+    /// A copy of it, for a row that may have many; `NULL` when it was never set.
     ///
     /// # Errors
     /// 1041 when the process has no memory for one more.
     fn copied_user_variable(&self, name: &str) -> Result<Value<'static>> {
-        Ok(self.user_variable(name))
+        let Some(value) = self.user_variable(name) else {
+            return Ok(Value::Null);
+        };
+        let bytes = value.memory_bytes();
+        if DRIPPED_BYTES_MIN <= bytes {
+            ceiling::drip("a user variable", bytes)?;
+        }
+        Ok(Value::clone(&value))
     }
     /// `@name := value`. Without a session there is nothing to remember it.
     ///
@@ -202,6 +211,13 @@ pub struct Warnings {
     notes: Notes,
 }
 
+/// How many warnings there were at a moment.
+#[derive(Debug, Clone, Copy)]
+pub struct WarningsMark {
+    kept: usize,
+    count: u64,
+}
+
 impl Warnings {
     /// None yet.
     pub fn new(notes: Notes) -> Warnings {
@@ -243,6 +259,22 @@ impl Warnings {
         kept.clear();
         *count = 0;
         self.notes = notes;
+    }
+
+    /// How many there are, for [`Warnings::back_to`].
+    pub fn mark(&self) -> WarningsMark {
+        let kept = self.kept.lock();
+        WarningsMark {
+            kept: kept.0.len(),
+            count: kept.1,
+        }
+    }
+
+    /// Forgets those that came behind a mark: what they tell of was not done, and is done again.
+    pub fn back_to(&self, mark: WarningsMark) {
+        let mut kept = self.kept.lock();
+        kept.0.truncate(mark.kept);
+        kept.1 = mark.count;
     }
 
     /// Takes the kept ones out.

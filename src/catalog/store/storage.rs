@@ -70,7 +70,7 @@ impl Catalog {
         let mut owed = self.owed.0.lock();
         for (space, lasts) in spaces {
             if OWED_MAX <= owed.len() {
-                tracing::warn!(%space, "storage is not given back before the next start");
+                tracing::warn!(%space, "storage that is not given back now is not before the next start");
             } else {
                 owed.push_back((*space, *lasts));
             }

@@ -63,12 +63,7 @@ struct Page {
 
 impl RowSink for Page {
     fn row(&mut self, values: &[Value<'_>]) -> Result<()> {
-        let mut row = Vec::with_capacity(values.len());
-        let mut copy = RowCopy::default();
-        for value in values {
-            row.push(copy.owned(value.borrow())?);
-        }
-        self.rows.push(row);
+        self.rows.push(RowCopy::row(values)?);
         self.bytes += values.iter().map(Value::memory_bytes).sum::<usize>();
         Ok(())
     }

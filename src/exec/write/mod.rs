@@ -232,19 +232,20 @@ impl Outcome {
 /// Those of evaluation, coercion, refusal, locking and commit. Nothing of a failed statement
 /// is kept.
 pub async fn run(program: &Program, env: &Env, transaction: &mut Transaction) -> Result<Outcome> {
-    let assigned = env.ctx.facts.assigned();
+    let (assigned, told) = (env.ctx.facts.assigned(), env.ctx.warnings.mark());
     for _ in 0..CONFLICT_ATTEMPTS_MAX {
         if let Some(outcome) = attempt(program, env, transaction).await? {
             return Ok(outcome);
         }
         env.ctx.facts.go_back(assigned.as_ref());
+        env.ctx.warnings.back_to(told);
     }
     Err(too_many_conflicts())
 }
 
 /// As [`run`], once: `None` when it is to start over, since another statement has changed what it read, or since both
 /// waited for each other and in autocommit nobody was told of it. It has forgotten its snapshot then, and who has read
-/// from that must do so again.
+/// from that must do so again. The caller takes back what was assigned to variables and warned of.
 ///
 /// # Errors
 /// As [`run`].
@@ -260,7 +261,6 @@ pub async fn attempt(
         Err(error) if env.autocommit && error.code() == Code::Deadlock => {
             // The other side goes on with what this one gives up, so that they do not meet for ever.
             transaction.begin_again();
-            env.ctx.warnings.take();
             return Ok(None);
         }
         outcome => outcome.map_err(|error| named::of_table(error, program.write.table()))?,
@@ -275,7 +275,6 @@ pub async fn attempt(
         Ok(()) => Ok(Some(outcome)),
         Err(Failed::Engine(CommitError::Conflict { .. })) => {
             transaction.forget_snapshot();
-            env.ctx.warnings.take();
             Ok(None)
         }
         Err(Failed::Engine(CommitError::AlreadyExists { space: at, key })) => {

@@ -77,6 +77,7 @@ pub struct Faulty {
     dice: Arc<Dice>,
     is_full: AtomicBool,
     keeps_spaces: AtomicBool,
+    conflicts_once: AtomicBool,
     refuses_writes: Mutex<Option<Error>>,
 }
 
@@ -124,6 +125,7 @@ impl Faulty {
             dice: Arc::new(dice),
             is_full: AtomicBool::new(false),
             keeps_spaces: AtomicBool::new(false),
+            conflicts_once: AtomicBool::new(false),
             refuses_writes: Mutex::default(),
         }
     }
@@ -136,6 +138,16 @@ impl Faulty {
     /// From now on no space is dropped, or each is that is asked for.
     pub fn keep_spaces(&self, keeps: bool) {
         self.keeps_spaces.store(keeps, Ordering::Relaxed);
+    }
+
+    /// The next commit is told of a conflict, and nothing was done.
+    pub fn conflict_once(&self) {
+        self.conflicts_once.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether that has not been met yet.
+    pub fn will_conflict(&self) -> bool {
+        self.conflicts_once.load(Ordering::Relaxed)
     }
 
     /// From now on the disk is full, or has room again: nothing is put but definitions, and no file is rewritten.
@@ -224,16 +236,15 @@ impl Engine for Faulty {
         if is_put && let Err(full) = self.check_full() {
             return Answer::Now(Err(full.into()));
         }
+        if self.conflicts_once.swap(false, Ordering::Relaxed) {
+            return Answer::Now(Err(conflict_of(&writes)));
+        }
         let (call, fault) = self.dice.next();
         let cause = format!("injected at call {call}");
         match fault {
             None => self.engine.commit(writes),
             Some(Fault::Refuse) => Answer::Now(Err(Error::Injected { call }.into())),
-            Some(Fault::Conflict) => {
-                let first = writes.must_be_unchanged.first().cloned();
-                let (space, key) = first.unwrap_or((Space(0), Key::new()));
-                Answer::Now(Err(CommitError::Conflict { space, key }))
-            }
+            Some(Fault::Conflict) => Answer::Now(Err(conflict_of(&writes))),
             Some(Fault::LoseRequest) => Answer::Now(Err(CommitError::Undetermined { cause })),
             Some(Fault::LoseAnswer) => self
                 .engine
@@ -285,6 +296,12 @@ impl Engine for Faulty {
     fn close(&self) -> Answer<'_, Result<()>> {
         self.engine.close()
     }
+}
+
+fn conflict_of(writes: &WriteSet) -> CommitError {
+    let first = writes.must_be_unchanged.first().cloned();
+    let (space, key) = first.unwrap_or((Space(0), Key::new()));
+    CommitError::Conflict { space, key }
 }
 
 struct FaultySnapshot {

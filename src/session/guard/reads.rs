@@ -223,11 +223,11 @@ impl Walk {
     pub(super) fn insert(&mut self, insert: &Insert, overwrites: bool) {
         let mut privileges = vec![Privilege::Insert];
         match insert.verb {
-            InsertVerb::Insert => {}
+            InsertVerb::Insert | InsertVerb::Upsert => {}
             InsertVerb::Replace => privileges.push(Privilege::Delete),
-            InsertVerb::Upsert => privileges.push(Privilege::Update),
         }
-        if overwrites && insert.on_duplicate == OnDuplicate::Unsaid {
+        let overwrites = overwrites || insert.verb == InsertVerb::Upsert;
+        if overwrites && !insert.ignore && insert.on_duplicate == OnDuplicate::Unsaid {
             privileges.push(Privilege::Update);
         }
         let mut column = None;

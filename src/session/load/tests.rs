@@ -8,7 +8,9 @@ use crate::accounts::AccountName;
 use crate::error::Result;
 use crate::exec::rows::{BoxFuture, PageEnd, RowSink};
 use crate::exec::testing;
+use crate::kv::Engine;
 use crate::kv::memory::Memory;
+use crate::kv::testing::{Faults, Faulty};
 use crate::session::{Client, OpenOptions, Reply, Session, Shared, Storage};
 use crate::types::Value;
 
@@ -56,12 +58,16 @@ impl House {
     }
 
     async fn with(dir: tempfile::TempDir, options: OpenOptions) -> House {
+        House::on(Arc::new(Memory::default()), dir, options).await
+    }
+
+    async fn on(engine: Arc<dyn Engine>, dir: tempfile::TempDir, options: OpenOptions) -> House {
         let options = OpenOptions {
             allow_full_scan: true,
             secure_file_priv: Some(dir.path().to_owned()),
             ..options
         };
-        let shared = Shared::over(Arc::new(Memory::default()), None, &options).await;
+        let shared = Shared::over(engine, None, &options).await;
         let session = testing::session(&Arc::new(shared.unwrap()), 1);
         let mut house = House { session, dir };
         house.told("SET GLOBAL local_infile = ON").await;
@@ -188,6 +194,25 @@ const CASES: &[(&str, &str, &str, &str)] = &[
         "0 c 0.00 / 1 a 9.00 / 2 b 999.99",
     ),
 ];
+
+/// Mechanism: a write that started over forgot all warnings, those of its lines too, which are not read again.
+#[tokio::test]
+async fn what_lines_were_warned_of_stays_when_their_write_starts_over() {
+    let faulty = Arc::new(Faulty::new(Arc::new(Memory::default()), Faults::None));
+    let dir = tempfile::tempdir().unwrap();
+    let mut house = House::on(Arc::clone(&faulty) as _, dir, testing::options()).await;
+    house
+        .told("CREATE TABLE t (id INT PRIMARY KEY, price DECIMAL(5,2) NOT NULL)")
+        .await;
+    faulty.conflict_once();
+    let load = "LOAD DATA LOCAL INFILE 'f' IGNORE INTO TABLE t";
+    let told = house.told_of(load, b"1\t12345.6\n2\t1\tx\n1\t1\n", 100);
+    assert_eq!(
+        told.await,
+        "Records: 3  Deleted: 0  Skipped: 1  Warnings: 3"
+    );
+    assert!(!faulty.will_conflict());
+}
 
 #[tokio::test]
 async fn lines_become_rows() {
@@ -348,7 +373,7 @@ async fn no_statement_gets_a_file_of_the_data() {
 
 #[tokio::test]
 async fn persisted_values_are_there_after_a_restart() {
-    let engine: Arc<dyn crate::kv::Engine> = Arc::new(Memory::default());
+    let engine: Arc<dyn Engine> = Arc::new(Memory::default());
     let options = testing::options();
     let open = || Shared::over(Arc::clone(&engine), None, &options);
     let mut session = testing::session(&Arc::new(open().await.unwrap()), 1);

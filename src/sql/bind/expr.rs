@@ -153,7 +153,8 @@ impl Scope<'_> {
     /// A variable has the type that it has before the statement, a text if it has no value; within one that assigns
     /// variables it is read for each row, and made to be of that type.
     fn user_variable(&self, name: &str) -> Result<Expr> {
-        let ty = type_of(&self.names.facts.user_variable(name));
+        let value = self.names.facts.user_variable(name);
+        let ty = value.map_or_else(|| type_of(&Value::Null), |value| type_of(&value));
         if !self.names.numbering.is_assigning() {
             return Ok(Expr {
                 ty,

@@ -361,8 +361,8 @@ impl SessionFacts for Nobody {
         let text = format!("Unknown system variable '{name}'");
         Err(Error::new(Code::UnknownSystemVariable, text))
     }
-    fn user_variable(&self, _: &str) -> Value<'static> {
-        Value::Null
+    fn user_variable(&self, _: &str) -> Option<Arc<Value<'static>>> {
+        None
     }
     fn database(&self) -> Option<String> {
         None

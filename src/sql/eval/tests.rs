@@ -36,8 +36,8 @@ impl SessionFacts for Nobody {
     fn system_variable(&self, _: VariableScope, name: &str) -> Result<Value<'static>> {
         Err(Error::new(Code::UnknownSystemVariable, name))
     }
-    fn user_variable(&self, _: &str) -> Value<'static> {
-        Value::Null
+    fn user_variable(&self, _: &str) -> Option<Arc<Value<'static>>> {
+        None
     }
     fn database(&self) -> Option<String> {
         Some("test".to_owned())

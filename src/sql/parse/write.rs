@@ -44,7 +44,7 @@ impl Parser<'_> {
         self.bump();
         let head = self.write_head(With::default());
         let replaces = verb == InsertVerb::Replace;
-        if replaces && head.ignore {
+        if verb != InsertVerb::Insert && head.ignore {
             return Err(self.syntax_error());
         }
         self.eat_word(Word::INTO);
@@ -65,7 +65,7 @@ impl Parser<'_> {
         self.insert_rows(&mut insert)?;
         insert.alias = self.row_alias()?;
         if !replaces {
-            insert.on_duplicate = self.on_duplicate()?;
+            insert.on_duplicate = self.on_duplicate(head.ignore)?;
         }
         Ok(Statement::Insert(Box::new(insert)))
     }
@@ -157,7 +157,7 @@ impl Parser<'_> {
         }))
     }
 
-    fn on_duplicate(&mut self) -> Result<OnDuplicate> {
+    fn on_duplicate(&mut self, ignores: bool) -> Result<OnDuplicate> {
         if !self.eat_words(&[Word::ON, Word::DUPLICATE, Word::KEY]) {
             return Ok(OnDuplicate::Unsaid);
         }
@@ -170,7 +170,8 @@ impl Parser<'_> {
                 self.bump();
                 Ok(OnDuplicate::Ignore)
             }
-            Some(Word::ERROR) => {
+            // IGNORE says the opposite.
+            Some(Word::ERROR) if !ignores => {
                 self.bump();
                 Ok(OnDuplicate::Error)
             }
