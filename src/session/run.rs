@@ -33,10 +33,6 @@ pub(super) enum Ran {
 
 impl Session {
     /// Runs a statement.
-    #[expect(
-        clippy::wildcard_enum_match_arm,
-        reason = "the match it hands on to is exhaustive"
-    )]
     pub(super) async fn run(
         &mut self,
         statement: &Statement,
@@ -52,6 +48,20 @@ impl Session {
             let compiled = self.compile_allowed((statement, statement), &[])?;
             return self.run_compiled((statement, compiled), parameters).await;
         }
+        // In memory of its own: what changes definitions is large, and would be moved with each statement on rows.
+        Box::pin(self.run_apart(statement, parameters)).await
+    }
+
+    /// Runs any other statement than those on rows.
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "the match it hands on to is exhaustive"
+    )]
+    async fn run_apart(
+        &mut self,
+        statement: &Statement,
+        parameters: Vec<Value<'static>>,
+    ) -> Result<Reply> {
         self.guard(statement)?;
         self.check_may_define(statement).await?;
         match statement {
