@@ -50,7 +50,7 @@ NOTES = {
                "just been filled and a buffer pool without changed pages; by the last, as much is left to be written when they begin "
                "as when they end. InnoDB changes a page in memory as often as there is time before its log is full, so it writes least "
                "where its buffer pool holds the table and its log is long, ten times what it comes with here: the pages are then written "
-               "once for several updates. With the log of 96 MiB that it comes with, nearly each update has its page written. "
+               "once for several updates. With the log of 96 MiB that it comes with they are written out much sooner. "
                "Where the pool holds a part, an update writes out the page that another left; it reads one, too, past the system's "
                "cache, from which the others are served here: of the rates of that line nothing follows.",
 }

@@ -353,18 +353,23 @@ async fn a_braked_build_enters_every_row_too() {
         (traffic, Arc::new(|| 1)),
         Arc::default(),
     ));
-    let target = Target {
-        database: "default".to_owned(),
-        table: "t".to_owned(),
-        goal: Goal::Index,
-        index,
-        on_failure: OnFailure::Drop,
-    };
+    let target = of_index(index);
     let job = backfill.start(target, &server.table("t"));
     job.ended().await.unwrap();
     assert_eq!(entries(&server, "i").await, whole);
     assert_eq!(server.table("t").indexes[0].state, IndexState::Active);
     assert_eq!(server.check("t").await, ["status OK"]);
+}
+
+/// The build of an index of `t`.
+fn of_index(index: IndexId) -> Target {
+    Target {
+        database: "default".to_owned(),
+        table: "t".to_owned(),
+        goal: Goal::Index,
+        index,
+        on_failure: OnFailure::Drop,
+    }
 }
 
 /// Mechanism: whoever waited for it did so for ever, and for the same begun anew.
@@ -382,13 +387,7 @@ async fn a_build_whose_task_panics_has_an_end() {
         (traffic, Arc::new(|| 1)),
         Arc::default(),
     ));
-    let target = Target {
-        database: "default".to_owned(),
-        table: "t".to_owned(),
-        goal: Goal::Index,
-        index,
-        on_failure: OnFailure::Drop,
-    };
+    let target = of_index(index);
     for _ in 0..2 {
         let job = backfill.start(target.clone(), &server.table("t"));
         let ended = tokio::time::timeout(Duration::from_secs(30), job.ended()).await;

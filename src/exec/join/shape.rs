@@ -161,6 +161,7 @@ impl Shape {
             .get(source_idx)
             .map_or(&[][..], Vec::as_slice);
         let (mut failed, mut copy) = (None, RowCopy::default());
+        // Of a known length, and so put where it stays: one of `Result`s would be gathered elsewhere first.
         let values = used.iter().map(|idx| match values.get(*idx) {
             Some(value) if failed.is_none() => match copy.owned(value.borrow()) {
                 Ok(value) => value,

@@ -111,18 +111,23 @@ async fn nothing_stays_of_a_table_that_cannot_be_filled() {
     }
 }
 
+/// A server on an engine, with a table of two spaces; how many there are.
+async fn with_indexed_table(faulty: &Arc<Faulty>) -> (Server, usize) {
+    let server = Server::on(Arc::clone(faulty) as _).await;
+    server
+        .run("CREATE TABLE t (id INT PRIMARY KEY, v INT, INDEX (v))")
+        .await
+        .unwrap();
+    (server, faulty.spaces().live.len())
+}
+
 /// Mechanism: a COMMIT that had taken place was answered with an error, where storage of a temporary table could not be
 /// given back behind it, and that of others was forgotten until the next start.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn storage_that_the_engine_keeps_is_given_back_later() {
     let faulty = Arc::new(Faulty::new(Arc::new(Memory::default()), Faults::None));
-    let engine: Arc<dyn Engine> = Arc::clone(&faulty) as _;
-    let server = Server::on(Arc::clone(&engine)).await;
-    server
-        .run("CREATE TABLE t (id INT PRIMARY KEY, v INT, INDEX (v))")
-        .await
-        .unwrap();
-    let before = engine.spaces().live.len();
+    let (server, before) = with_indexed_table(&faulty).await;
+    let live = || faulty.spaces().live.len();
     for sql in [
         "BEGIN",
         "CREATE TEMPORARY TABLE x (id INT PRIMARY KEY, v INT, INDEX (v))",
@@ -135,12 +140,12 @@ async fn storage_that_the_engine_keeps_is_given_back_later() {
     faulty.keep_spaces(true);
     server.run("COMMIT").await.unwrap();
     server.run("TRUNCATE TABLE t").await.unwrap();
-    assert_eq!(engine.spaces().live.len(), before + 3 + 2);
+    assert_eq!(live(), before + 3 + 2);
     server.catalog().give_back_owed().await;
-    assert_eq!(engine.spaces().live.len(), before + 3 + 2);
+    assert_eq!(live(), before + 3 + 2);
     faulty.keep_spaces(false);
     server.catalog().give_back_owed().await;
-    assert_eq!(engine.spaces().live.len(), before);
+    assert_eq!(live(), before);
     assert_eq!(server.check("t").await, ["status OK"]);
 }
 
@@ -154,18 +159,13 @@ async fn storage_is_given_back_by_two_at_a_time() {
         ..lsm::Options::new(dir.path())
     });
     let faulty = Arc::new(Faulty::new(Arc::new(opened.unwrap()), Faults::None));
-    let engine: Arc<dyn Engine> = Arc::clone(&faulty) as _;
-    let server = Server::on(Arc::clone(&engine)).await;
-    server
-        .run("CREATE TABLE t (id INT PRIMARY KEY, v INT, INDEX (v))")
-        .await
-        .unwrap();
-    let before = engine.spaces().live.len();
+    let (server, before) = with_indexed_table(&faulty).await;
+    let live = || faulty.spaces().live.len();
     faulty.keep_spaces(true);
     for _ in 0..3 {
         server.run("TRUNCATE TABLE t").await.unwrap();
     }
-    assert_eq!(engine.spaces().live.len(), before + 3 * 2);
+    assert_eq!(live(), before + 3 * 2);
     faulty.keep_spaces(false);
     let catalog = server.catalog();
     tokio::join!(
@@ -173,8 +173,8 @@ async fn storage_is_given_back_by_two_at_a_time() {
         async { server.run("TRUNCATE TABLE t").await.unwrap() },
         catalog.give_back_owed(),
     );
-    assert_eq!(engine.spaces().live.len(), before);
-    engine.close().await.unwrap();
+    assert_eq!(live(), before);
+    faulty.close().await.unwrap();
 }
 
 /// Mechanism: the wait for the first ended with the server, and the others were taken away as after a failure.
