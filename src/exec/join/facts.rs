@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::exec::nest::Nest;
 use crate::exec::probe;
 use crate::plan::Policy;
-use crate::plan::join::{self, Facts, JoinPlan, Pool, Setting, Sources, Unit, UnitRows, Wanted};
+use crate::plan::join::{self, Facts, JoinPlan, Pool, Setting, Unit, UnitRows, Wanted};
 use crate::sql::context::EvalContext;
 use crate::sql::expr::Expr;
 
@@ -78,8 +78,7 @@ async fn facts_of(
         Some(Kind::Table(table, _)) => table,
         Some(Kind::Query(_) | Kind::Round(_) | Kind::Listed(_)) | None => return Ok(unknown),
     };
-    let conjuncts = unit.on.as_ref().unwrap_or(&pool.conjuncts);
-    let local = join::local_filter(conjuncts.iter(), Sources::one(source_idx));
+    let local = join::first_filter(pool, unit);
     let plan = join::table_plan(setting, source_idx, (local.as_ref(), setting.ctx), true)?;
     let view = Some(nest.view.clone());
     let counted = (Arc::as_ref(table), &plan, probe::TO_RUN);

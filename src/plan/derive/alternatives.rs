@@ -192,12 +192,14 @@ impl Scope<'_> {
         condition: &'e Expr,
     ) -> Alternatives<'e> {
         let mut any = Alternatives::never();
-        let mut unbounded = false;
+        let (mut unbounded, mut is_cut) = (false, false);
         for part in parts {
             unbounded |= part.is_unbounded();
             any.blocked.extend(part.blocked);
             if any.branches.len() <= BRANCHES_MAX {
                 any.branches.extend(part.branches);
+            } else {
+                is_cut |= !part.branches.is_empty();
             }
         }
         let always = any.branches.iter().any(|branch| {
@@ -213,7 +215,8 @@ impl Scope<'_> {
             return lost;
         }
         any.branches = self.merge_single_columns(any.branches);
-        if BRANCHES_MAX < any.branches.len() {
+        // What was left out is allowed, too, however few branches the others come to.
+        if is_cut || BRANCHES_MAX < any.branches.len() {
             return Alternatives::unknown(condition, &Obstacle::TooManyAlternatives);
         }
         match any.branches.as_slice() {

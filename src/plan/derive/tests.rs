@@ -1,11 +1,13 @@
 //! Goldens of `derive`: key and predicate in, spans and residual out.
 
-use super::{Keys, derive, shape};
+use super::{BRANCHES_MAX, Keys, derive, shape};
 use crate::catalog::{KeyPart, Table};
 use crate::plan::cut::KeyParts;
+use crate::plan::span::Span;
 use crate::plan::testing::{self, directive};
 use crate::plan::{refusal, text};
 use crate::sql::context::EvalContext;
+use crate::types::Value;
 
 /// Spans that a golden writes out.
 const SPANS_SHOWN_MAX: usize = 30;
@@ -82,7 +84,7 @@ fn blocked(
 }
 
 /// Spans are ordered, apart, and not empty as bytes either.
-fn assert_encodes(spans: &[crate::plan::span::Span], key: KeyParts<'_>) {
+fn assert_encodes(spans: &[Span], key: KeyParts<'_>) {
     let mut last: Option<Vec<u8>> = None;
     for span in spans {
         let range = span.encode(key).expect("a span that encodes");
@@ -91,5 +93,35 @@ fn assert_encodes(spans: &[crate::plan::span::Span], key: KeyParts<'_>) {
         }
         assert!(last.is_none_or(|last| last <= range.start), "out of order");
         last = Some(range.until.unwrap_or_else(|| vec![0xFF; 8]));
+    }
+}
+
+/// Past the most alternatives a value is read, too: as part of a wider span.
+#[test]
+fn no_value_of_a_long_or_is_left_out() {
+    let table = testing::table("CREATE TABLE t (k INT, c INT, PRIMARY KEY (k, c))");
+    let ctx = testing::context("+00:00", Vec::new());
+    let parts = parts(&table);
+    let key = KeyParts {
+        columns: &table.columns,
+        parts: &parts,
+    };
+    for count in [
+        BRANCHES_MAX,
+        BRANCHES_MAX + 1,
+        BRANCHES_MAX + 2,
+        2 * BRANCHES_MAX,
+    ] {
+        let values: Vec<String> = (1..=count).map(|value| format!("k = {value}")).collect();
+        let filter = testing::condition(&values.join(" OR "), &table);
+        let conjuncts = shape::conjuncts(&filter, &ctx).expect("conjuncts");
+        let derived = derive(key, &conjuncts, 2000, &ctx);
+        let Keys::Spans(spans) = &derived.keys else {
+            panic!("no spans of {count} values");
+        };
+        let last = i64::try_from(count).expect("a small number");
+        let last = Span::of_prefix(vec![Value::Int(last)]);
+        let mut with_last = spans.iter().filter_map(|span| span.intersect(&last, key));
+        assert!(with_last.next().is_some(), "{count}: {spans:?}");
     }
 }

@@ -16,7 +16,7 @@ mod units;
 mod tests;
 
 pub use lookup::{Lookup, Trial, column_name, shown as shown_lookup};
-pub use order::{Facts, local_filter, order};
+pub use order::{Facts, first_filter, local_filter, order};
 pub use refs::{Sources, late_slots, shifted};
 pub use short::ShortLookup;
 pub use units::{Conjunct, Pool, Unit, UnitRows, pool, sources_of};

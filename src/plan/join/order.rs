@@ -79,7 +79,7 @@ pub fn order(pool: &Pool, facts: &[Facts], setting: &Setting<'_>) -> Result<Join
 fn no_first(pool: &Pool, setting: &Setting<'_>) -> Error {
     for unit in &pool.units {
         if let (UnitRows::Source(source), None) = (&unit.rows, &unit.on) {
-            let local = local_filter(pool.conjuncts.iter(), unit.sources);
+            let local = first_filter(pool, unit);
             let planned = table_plan(setting, *source, (local.as_ref(), setting.ctx), false);
             if let Err(error) = planned {
                 return error;
@@ -87,6 +87,17 @@ fn no_first(pool: &Pool, setting: &Setting<'_>) -> Error {
         }
     }
     Error::internal("a join that cannot begin")
+}
+
+/// The conditions that a unit is asked about with. One that is alone is read with those that read nothing,
+/// too, and is asked as it is read.
+pub fn first_filter(pool: &Pool, unit: &Unit) -> Option<Expr> {
+    let conjuncts = unit.on.as_ref().unwrap_or(&pool.conjuncts).iter();
+    if 1 < pool.units.len() {
+        return local_filter(conjuncts, unit.sources);
+    }
+    let here = conjuncts.filter(|one| one.sources.are_in(unit.sources));
+    shape::all_of(here.map(|one| one.expr.clone()).collect())
 }
 
 /// The conditions that read these sources alone.
