@@ -187,6 +187,17 @@ impl Transaction {
         self.later = None;
     }
 
+    /// Takes its locks from it, for the same statement that starts over: nobody is in its way then.
+    pub fn take_locks(&mut self) -> Held {
+        let none = self.locks.another();
+        std::mem::replace(&mut self.locks, none)
+    }
+
+    /// Goes on with locks that are held already, those of [`Transaction::take_locks`].
+    pub fn go_on_with(&mut self, locks: Held) {
+        self.locks = locks;
+    }
+
     /// As [`Transaction::forget_snapshot`], and gives up all locks: whoever waits for one of them goes on.
     pub fn begin_again(&mut self) {
         self.locks = self.locks.another();

@@ -21,7 +21,7 @@ use crate::error::{Code, Error, Result};
 use crate::exec::cancel::CancelToken;
 use crate::exec::waits::Waits;
 use crate::protocol::compression::Algorithm;
-use crate::sql::context::{Loaded, Pause, SessionFacts, UserVariables};
+use crate::sql::context::{Assigned, Loaded, Pause, SessionFacts, UserVariables};
 use crate::sql::expr::VariableScope;
 use crate::sql::functions::lock::NamedLocks;
 use crate::sql::functions::random::Sequences;
@@ -358,13 +358,21 @@ impl SessionFacts for State {
         self.kept.lock().user_variables.get(name).map(Arc::clone)
     }
 
-    fn assigned(&self) -> Option<UserVariables> {
-        Some(Arc::clone(&self.kept.lock().user_variables))
+    fn assigned(&self) -> Option<Box<Assigned>> {
+        let kept = self.kept.lock();
+        Some(Box::new(Assigned {
+            user_variables: Arc::clone(&kept.user_variables),
+            last_insert_id: kept.last_insert_id,
+            told_insert_id: kept.told_insert_id,
+        }))
     }
 
-    fn go_back(&self, assigned: Option<&UserVariables>) {
+    fn go_back(&self, assigned: Option<&Assigned>) {
         if let Some(assigned) = assigned {
-            self.kept.lock().user_variables = Arc::clone(assigned);
+            let mut kept = self.kept.lock();
+            kept.user_variables = Arc::clone(&assigned.user_variables);
+            kept.last_insert_id = assigned.last_insert_id;
+            kept.told_insert_id = assigned.told_insert_id;
         }
     }
 

@@ -11,6 +11,7 @@ use super::load::kept_rows;
 use crate::error::{Code, Error, Result};
 use crate::exec::ask;
 use crate::exec::budget::Budget;
+use crate::exec::locks::Held;
 use crate::exec::nest::Nest;
 use crate::exec::query::{self, QueryStream};
 use crate::exec::rows::{PageEnd, RowCopy, RowSink, RowStream};
@@ -108,7 +109,7 @@ impl Session {
         }
         let (assigned, told) = (self.state.assigned(), self.warnings.mark());
         for _ in 0..write::CONFLICT_ATTEMPTS_MAX {
-            self.state.go_back(assigned.as_ref());
+            self.state.go_back(assigned.as_deref());
             self.warnings.back_to(told);
             let mut env = self.select_env(Arc::clone(&parameters), query.tables());
             env.ctx.strict_write = self.settings.mode.strict && !program.write.ignores();
@@ -230,11 +231,15 @@ impl Session {
         self.heed(&program.change.hints);
         let ignores = program.change.ignore;
         let (assigned, told) = (self.state.assigned(), self.warnings.mark());
+        let mut locks: Option<Held> = None;
         for _ in 0..write::CONFLICT_ATTEMPTS_MAX {
-            self.state.go_back(assigned.as_ref());
+            self.state.go_back(assigned.as_deref());
             self.warnings.back_to(told);
             let in_transaction = self.current_transaction().is_some();
             let mut own = self.statement_transaction();
+            if let Some(held) = locks.take() {
+                own.go_on_with(held);
+            }
             let mut env = self.select_env(Arc::clone(&parameters), program.query.tables());
             env.ctx.strict_write = self.settings.mode.strict && !ignores;
             if !in_transaction {
@@ -267,9 +272,11 @@ impl Session {
                 outcome => outcome?,
             };
             let memory = own.commit_memory()?;
+            let held = own.take_locks();
             match own.commit(memory).await {
                 Ok(()) => return Ok(Some(outcome)),
-                Err(Failed::Engine(CommitError::Conflict { .. })) => {}
+                // With them, nobody is in its way the second time.
+                Err(Failed::Engine(CommitError::Conflict { .. })) => locks = Some(held),
                 Err(Failed::DefinitionChanged) => return Ok(None),
                 Err(error @ (Failed::Engine(_) | Failed::Memory(_))) => return Err(error.into()),
             }

@@ -18,6 +18,17 @@ use crate::types::{Timestamp, Value};
 /// The `@name` of a session at one moment.
 pub type UserVariables = Arc<HashMap<String, Arc<Value<'static>>>>;
 
+/// What a statement may assign, as it is at one moment.
+#[derive(Debug, Clone)]
+pub struct Assigned {
+    /// The `@name`.
+    pub user_variables: UserVariables,
+    /// What `LAST_INSERT_ID()` gives.
+    pub last_insert_id: u64,
+    /// What `LAST_INSERT_ID(expr)` tells the client, if the statement called it.
+    pub told_insert_id: Option<u64>,
+}
+
 /// Facts and variables of the session that runs a statement. Implemented by `session`.
 pub trait SessionFacts: Send + Sync {
     /// The value of a system variable.
@@ -48,12 +59,12 @@ pub trait SessionFacts: Send + Sync {
     fn assign_user_variable(&self, _name: &str, _value: Value<'static>) -> Result<()> {
         Ok(())
     }
-    /// The `@name` of now, for [`SessionFacts::go_back`].
-    fn assigned(&self) -> Option<UserVariables> {
+    /// What is assigned by now, for [`SessionFacts::go_back`]; in a box, as it is kept while a statement runs.
+    fn assigned(&self) -> Option<Box<Assigned>> {
         None
     }
     /// A statement starts over: what it has assigned since is taken back.
-    fn go_back(&self, _assigned: Option<&UserVariables>) {}
+    fn go_back(&self, _assigned: Option<&Assigned>) {}
     /// What the client sent by name with the statement; `None` when it did not.
     fn query_attribute(&self, _name: &str) -> Option<Arc<Value<'static>>> {
         None

@@ -237,7 +237,7 @@ pub async fn run(program: &Program, env: &Env, transaction: &mut Transaction) ->
         if let Some(outcome) = attempt(program, env, transaction).await? {
             return Ok(outcome);
         }
-        env.ctx.facts.go_back(assigned.as_ref());
+        env.ctx.facts.go_back(assigned.as_deref());
         env.ctx.warnings.back_to(told);
     }
     Err(too_many_conflicts())

@@ -10,6 +10,7 @@
 
 use std::cmp::Ordering;
 use std::hash::{Hash, Hasher};
+use std::mem::discriminant;
 
 use super::Value;
 use crate::types::{Decimal, json};
@@ -61,13 +62,15 @@ impl Value<'_> {
     }
 
     /// Whether one value of a column can stand for the other, and nobody sees it: of those that the total
-    /// order has as equal, zeros may have different signs, and JSON may have a number as `1` or as `1.0`.
+    /// order has as equal, zeros may have different signs, JSON may have a number as `1` or as `1.0`, and a
+    /// column without declaration keeps the type that a value was written with, and its digits.
     pub fn is_same(&self, other: &Value<'_>) -> bool {
         match (self, other) {
             (Value::Float(a), Value::Float(b)) => a.to_bits() == b.to_bits(),
             (Value::Double(a), Value::Double(b)) => a.to_bits() == b.to_bits(),
+            (Value::Decimal(a), Value::Decimal(b)) => a.scale() == b.scale() && a == b,
             (Value::Json(a), Value::Json(b)) => a == b,
-            (a, b) => a.total_cmp(b).is_eq(),
+            (a, b) => discriminant(a) == discriminant(b) && a.total_cmp(b).is_eq(),
         }
     }
 

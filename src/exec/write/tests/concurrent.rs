@@ -12,6 +12,7 @@ use super::{ask, indexes, options, session};
 use crate::catalog::{Computed, Include, Index, IndexId, IndexState, KeyPart};
 use crate::codec::key::Direction;
 use crate::codec::keyspace;
+use crate::exec::testing::Server;
 use crate::index;
 use crate::kv::lsm::{self, Lsm};
 use crate::kv::memory::Memory;
@@ -474,4 +475,35 @@ async fn a_value_that_a_transaction_gives_up_is_waited_for() {
         assert_eq!(ask(&mut first, end).await, "affected 0");
         assert_eq!(inserting.await.unwrap(), told, "{gives_up}, {end}");
     }
+}
+
+/// An UPDATE of a join gave its locks up with each attempt, and so many at a time met one another until they
+/// had no more attempts.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn updates_of_a_join_wait_for_one_another() {
+    const CLIENTS: usize = 64;
+    const UPDATES: usize = 10;
+    let server = Server::start().await;
+    for sql in [
+        "CREATE TABLE c (id INT PRIMARY KEY, n INT)",
+        "CREATE TABLE x (id INT PRIMARY KEY, d INT)",
+        "INSERT INTO c VALUES (1, 0)",
+        "INSERT INTO x VALUES (1, 1)",
+    ] {
+        server.run(sql).await.unwrap();
+    }
+    let clients = (0..CLIENTS).map(|_| {
+        let client = server.another();
+        tokio::spawn(async move {
+            let update = "UPDATE c JOIN x ON x.id = c.id SET c.n = c.n + x.d WHERE c.id = 1";
+            for _ in 0..UPDATES {
+                client.run(update).await.unwrap();
+            }
+        })
+    });
+    for client in clients.collect::<Vec<_>>() {
+        client.await.unwrap();
+    }
+    let count = server.run("SELECT n FROM c WHERE id = 1").await.unwrap();
+    assert_eq!(count, [[(CLIENTS * UPDATES).to_string()]]);
 }

@@ -4,6 +4,8 @@
 //! were inserted; a row that ON DUPLICATE KEY UPDATE changed is told in the packet alone. The numbers are
 //! those of MariaDB.
 
+use std::time::Duration;
+
 use crate::error::Code;
 use crate::exec::testing::Server;
 
@@ -140,4 +142,26 @@ async fn a_key_that_is_told_stays() {
         server.run(moved).await.unwrap_err().code(),
         Code::NotSupportedYet
     );
+}
+
+/// A statement that started over told the id of a row that somebody else had taken meanwhile.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_statement_that_starts_over_tells_nothing_of_its_first_attempt() {
+    let server = Server::start().await;
+    for sql in [
+        "CREATE TABLE job (id INT PRIMARY KEY, state INT, who INT, KEY (state))",
+        "INSERT INTO job VALUES (7, 0, NULL)",
+        "BEGIN",
+        "UPDATE job SET state = 1 WHERE id = 7",
+    ] {
+        server.run(sql).await.unwrap();
+    }
+    let other = server.another();
+    let waiting = tokio::spawn(async move {
+        let take = "UPDATE job SET state = 1, who = LAST_INSERT_ID(id) WHERE state = 0 LIMIT 1";
+        (other.insert_id(take).await, function(&other).await)
+    });
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    server.run("COMMIT").await.unwrap();
+    assert_eq!(waiting.await.unwrap(), (0, 0));
 }
