@@ -66,7 +66,7 @@ impl RowSink for Taker<'_> {
         let mut row = Vec::with_capacity(values.len());
         let mut copy = RowCopy::default();
         for (value, ty) in values.iter().zip(self.types) {
-            row.push(copy.owned(fit::fit(value.borrow(), ty, self.ctx)?)?);
+            row.push(copy.owned(fit::shown(value.borrow(), ty, self.ctx)?)?);
         }
         if let Some(seen) = &mut self.seen {
             let mut bytes = Vec::new();

@@ -132,8 +132,12 @@ impl Sliding {
                 accumulator.clone().finish(ctx)
             }
             State::Extreme { candidates, .. } => {
-                let best = candidates.front().map(|(_, value)| value.clone());
-                Ok(best.unwrap_or(Value::Null))
+                Ok(match candidates.front() {
+                    // A text, as from an accumulator.
+                    Some((_, Value::Enum(member))) => Value::Text(member.label.clone()),
+                    Some((_, value)) => value.clone(),
+                    None => Value::Null,
+                })
             }
         }
     }

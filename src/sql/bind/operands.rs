@@ -2,6 +2,7 @@
 
 use super::literal;
 use crate::error::{Code, Error, Result};
+use crate::sql::bound::{Query, Select};
 use crate::sql::eval::cast::year_beside;
 use crate::sql::eval::{fold, typing};
 use crate::sql::expr::{BinaryOp, CastType, Expr, ExprKind};
@@ -166,20 +167,63 @@ fn as_year(expr: Expr) -> Expr {
     }
 }
 
-/// What a query gives for a column of numbers: bytes that are written out as a number, and a quotient with all its
-/// digits, of which a client is shown some.
-pub(super) fn as_stored(expr: Expr) -> Expr {
-    let expr = literal::as_number(expr);
-    if !matches!(expr.kind, ExprKind::Binary(..) | ExprKind::Unary(..))
-        || !matches!(expr.ty, ColumnType::Decimal { .. })
-    {
-        return expr;
+/// What a query gives for an operand: quotients and averages with all their digits, of which a client is shown some
+/// (`Item_cache_decimal` in MySQL's `item.cc`). The rows of `UNION` and `DISTINCT` have what is shown.
+pub(super) fn keep_digits(query: &mut Query) {
+    let Query::Select(select) = query else {
+        return;
+    };
+    if select.distinct {
+        return;
     }
+    for idx in 0..select.outputs.len() {
+        let is_computed = is_computed(select, idx);
+        if let Some(output) = select.outputs.get_mut(idx).filter(|_| is_computed) {
+            let expr = std::mem::replace(&mut output.expr, literal::null());
+            output.expr = exact(expr);
+        }
+    }
+}
+
+/// Whether an output is a number that may have more digits than it shows.
+pub(super) fn is_computed(select: &Select, output_idx: usize) -> bool {
+    let Some(output) = select.outputs.get(output_idx) else {
+        return false;
+    };
+    let may_be = if let ExprKind::Column(idx) = output.expr.kind {
+        let aggregation = select.aggregation.as_ref();
+        let is_aggregate = aggregation.is_some_and(|aggregation| aggregation.keys.len() <= idx);
+        is_aggregate || select.windowing.is_some()
+    } else {
+        !matches!(
+            output.expr.kind,
+            ExprKind::Literal(_) | ExprKind::Parameter(_)
+        )
+    };
+    may_be && matches!(output.expr.ty, ColumnType::Decimal { .. })
+}
+
+/// The value as it is, with digits that its type does not show.
+pub(super) fn exact(expr: Expr) -> Expr {
     Expr {
         nullable: expr.nullable,
         ty: ColumnType::Dynamic,
         kind: ExprKind::Cast(Box::new(expr), CastType::AsIs),
     }
+}
+
+/// What a query gives for a column of numbers: bytes that are written out as a number, and a quotient with all its
+/// digits, of which a client is shown some.
+pub(super) fn as_stored(expr: Expr) -> Expr {
+    let expr = literal::as_number(expr);
+    if !matches!(
+        expr.kind,
+        ExprKind::Binary(..) | ExprKind::Unary(..) | ExprKind::Slot(_)
+    ) || !matches!(expr.ty, ColumnType::Decimal { .. })
+    {
+        return expr;
+    }
+    exact(expr)
 }
 
 fn may_be_year(expr: &Expr) -> bool {

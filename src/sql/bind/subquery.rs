@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::expr::truth;
 use super::operands::operand_columns;
 use super::scope::{AggregateRule, Clause, Scope};
-use super::{Names, Widening, push, query, select};
+use super::{Names, Widening, operands, push, query, select};
 use crate::error::{Error, Result};
 use crate::sql::ast::{self, QueryBody, SelectItem};
 use crate::sql::bound::{Answer, Capture, Query, Semi, Stage, Subquery};
@@ -131,7 +131,9 @@ impl Scope<'_> {
         let outside = std::mem::take(&mut self.captures);
         let query = query::query(select, names, Some(self));
         let captures = std::mem::replace(&mut self.captures, outside);
-        let query = Arc::new(query?);
+        let mut query = query?;
+        operands::keep_digits(&mut query);
+        let query = Arc::new(query);
         self.parameters_count = self.parameters_count.max(query.parameters_count());
         let slot = Slot {
             idx: names.numbering.next(),

@@ -239,11 +239,17 @@ fn query_rows(
     if let Query::Select(select) = &mut query
         && !select.distinct
     {
-        for (output, idx) in select.outputs.iter_mut().zip(columns) {
+        for (output_idx, idx) in columns.iter().enumerate() {
             let column = table.columns.get(*idx);
-            if column.is_some_and(|column| column.ty.is_numeric()) {
+            let is_number = column.is_some_and(|column| column.ty.is_numeric());
+            let is_computed = operands::is_computed(select, output_idx);
+            if let Some(output) = select.outputs.get_mut(output_idx).filter(|_| is_number) {
                 let expr = std::mem::replace(&mut output.expr, literal::null());
-                output.expr = operands::as_stored(expr);
+                output.expr = if is_computed {
+                    operands::exact(expr)
+                } else {
+                    operands::as_stored(expr)
+                };
             }
         }
     }
