@@ -1,7 +1,7 @@
 //! Another list of columns for a table: added, dropped, moved. Columns are known by position
 //! everywhere in a definition, so all positions follow.
 
-use super::computed::{ComputedPart, PartSource};
+use super::computed::{ComputedPart, Memo, PartSource};
 use super::schema::{Column, Include, Index, Table};
 use crate::error::{Error, Result};
 
@@ -85,5 +85,7 @@ fn move_index(
             *part = ComputedPart::prefix((column_idx, columns.get(column_idx)?), length)?;
         }
     }
+    // What was worked out of its text says the old positions.
+    index.computed.memo = Memo::default();
     Some(())
 }

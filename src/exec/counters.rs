@@ -223,7 +223,22 @@ impl Counters {
         });
     }
 
-    /// Forgets the counters of tables that are no more, and of which nothing is written.
+    /// Writes down where a counter is that was begun anew, in the place of what another one of the same
+    /// table has left.
+    ///
+    /// # Errors
+    /// Those of the engine.
+    pub async fn write_down(&self, engine: &dyn Engine, sequence: &Sequence) -> Result<()> {
+        let counter = self.counter(sequence);
+        let _one_at_a_time = counter.growing.lock().await;
+        let Position { next, until } = *counter.position.lock();
+        let mut writes = WriteSet::blind();
+        writes.put(SYSTEM_SPACE, key(sequence.table), encode(next.max(until)));
+        engine.commit(writes).await?;
+        Ok(())
+    }
+
+    /// Forgets the counters of tables that count no more. Of tables that are no more nothing is written.
     pub fn forget(&self, tables: &[TableId]) {
         let mut all = self.all.write();
         for table in tables {

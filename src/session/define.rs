@@ -4,6 +4,7 @@ mod advise;
 mod alter;
 mod index;
 mod key;
+mod rename;
 mod room;
 mod table_query;
 #[cfg(test)]
@@ -87,6 +88,16 @@ impl Session {
     pub(super) fn note(&self, error: &Error) {
         let text = error.message().to_owned();
         self.warnings.add(WarningLevel::Note, error.code(), || text);
+    }
+
+    /// Whether no table or view has the name: that is noted then, for `IF EXISTS`.
+    fn note_if_missing(&self, (database, name): &(String, String)) -> bool {
+        let is_missing = !self.shared.catalog.current().has(database, name);
+        if is_missing {
+            let text = format!("Table '{database}.{name}' doesn't exist");
+            self.note(&Error::new(Code::TableMissing, text));
+        }
+        is_missing
     }
 
     /// Whether the table was created: it was not if it is there, and `IF NOT EXISTS` is written.

@@ -134,7 +134,7 @@ impl Session {
             Statement::AlterIndex(alter) => self.alter_index(alter).await?,
             Statement::Undrop { table, to } => self.undrop(table, to.as_ref()).await?,
             Statement::Purge(table) => self.purge(table.as_ref()).await?,
-            Statement::RenameTables(pairs) => self.rename_tables(pairs).await?,
+            Statement::RenameTables(rename) => self.rename_tables(rename).await?,
             Statement::Unsupported { what } => return Err(Error::unsupported(what)),
             Statement::Select(_)
             | Statement::Insert(_)
@@ -265,7 +265,7 @@ impl Session {
                 Ran::Done(reply) => return Ok(reply),
                 Ran::Outdated => {}
             }
-            self.state.go_back(assigned.as_ref());
+            self.state.go_back(assigned.as_deref());
             self.warnings.take();
             let types: Vec<_> = if compiled.depends_on_parameters() {
                 parameters.iter().map(bind::parameter_type).collect()
@@ -394,7 +394,7 @@ impl Session {
         let mut own = self.statement_transaction();
         let (assigned, told) = (self.state.assigned(), self.warnings.mark());
         for _ in 0..write::CONFLICT_ATTEMPTS_MAX {
-            self.state.go_back(assigned.as_ref());
+            self.state.go_back(assigned.as_deref());
             self.warnings.back_to(told);
             let mut env = self.write_env(Arc::clone(&parameters), program.write.target());
             let view = own.view();

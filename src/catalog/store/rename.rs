@@ -53,18 +53,26 @@ impl Definitions {
 
 impl Catalog {
     /// Gives tables and views other names, one after the other and all or none: so two can swap.
+    /// With `if_exists` those that are not there by then are left out; returns the errors of these.
     ///
     /// # Errors
     /// 1049 or 1146; 1050 when a name is taken; 1235 for a view that would change its database;
     /// those of the engine.
-    pub async fn rename_tables(&self, pairs: &[(Named, Named)]) -> Result<()> {
+    pub async fn rename_tables(
+        &self,
+        pairs: &[(Named, Named)],
+        if_exists: bool,
+    ) -> Result<Vec<Error>> {
         let _one_at_a_time = self.ddl.lock().await;
         let mut next = Definitions::clone(&self.current());
         let mut writes = WriteSet::blind();
         let mut renamed: Vec<TableId> = Vec::new();
         let mut views: BTreeSet<Named> = BTreeSet::new();
+        let mut missing = Vec::new();
         for ((database, name), to) in pairs {
-            if let Some(table) = next.take(database, name) {
+            if if_exists && !next.has(database, name) {
+                missing.push(no_table(database, name));
+            } else if let Some(table) = next.take(database, name) {
                 next.check_free(&to.0, &to.1)?;
                 table.check_settled()?;
                 let mut table = Table::clone(&table);
@@ -75,6 +83,9 @@ impl Catalog {
                 next.rename_view((database, name), to)?;
                 views.extend([(database.clone(), name.clone()), to.clone()]);
             }
+        }
+        if renamed.is_empty() && views.is_empty() {
+            return Ok(missing);
         }
         let tables = next
             .all_tables()
@@ -90,7 +101,8 @@ impl Catalog {
                 None => writes.delete(SYSTEM_SPACE, SystemKey::View { database, name }.encode()),
             }
         }
-        self.publish(writes, next).await
+        self.publish(writes, next).await?;
+        Ok(missing)
     }
 
     /// Lets everybody see another definition of a table that is not stored: after a crash it never

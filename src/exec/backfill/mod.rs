@@ -48,6 +48,9 @@ use crate::codec::keyspace::SystemKey;
 use crate::error::{Code, Error, Result};
 use crate::kv::{Engine, Key, KeyRange, Page, Scan, WriteSet};
 
+/// How often a build in line looks whether what it is to build is still there.
+const LOOK_EVERY: Duration = Duration::from_millis(if cfg!(test) { 20 } else { 1000 });
+
 /// What becomes of an index whose build fails or is killed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OnFailure {
@@ -378,10 +381,7 @@ impl Backfill {
     async fn build(&self, job: &Job, turn: Turn) -> Result<()> {
         // Its turn may come after a restart.
         let record = Build::record(self, job).await?;
-        let _turn = tokio::select! {
-            turn = turn => turn,
-            error = job.cancel.stopped() => return Err(error),
-        };
+        let _turn = self.turn_of(job, turn).await?;
         job.cancel.check()?;
         job.progress.has_begun.store(true, Ordering::Relaxed);
         Build::begin(self, job, record).await?.run().await?;
@@ -396,6 +396,17 @@ impl Backfill {
             tracing::warn!(index = %job.name, %error, "the record of an index build stays");
         }
         Ok(())
+    }
+
+    /// Waits for its turn, for as long as there is something to build.
+    async fn turn_of(&self, job: &Job, mut turn: Turn) -> Result<OwnedMutexGuard<()>> {
+        loop {
+            tokio::select! {
+                mine = &mut turn => return Ok(mine),
+                error = job.cancel.stopped() => return Err(error),
+                () = tokio::time::sleep(LOOK_EVERY) => drop(job.definition(self)?),
+            }
+        }
     }
 
     /// Puts a filled shadow in the place of its table.

@@ -221,6 +221,21 @@ async fn a_table_that_goes_ends_its_build() {
     assert_eq!(server.check("t").await, ["status OK"]);
 }
 
+/// A statement in line waited for the build before it, for nothing.
+#[tokio::test]
+async fn a_table_that_goes_ends_a_build_in_line() {
+    for sql in ["DROP TABLE t", "DROP INDEX i ON t", "TRUNCATE TABLE t"] {
+        let server = filled(10).await;
+        let backfill = Arc::clone(server.backfill());
+        let _turn = backfill.turn.lock().await;
+        server.run("CREATE INDEX i ON t (b) ASYNC").await.unwrap();
+        let job = backfill.jobs.lock().values().next().cloned().unwrap();
+        server.run(sql).await.unwrap();
+        let error = job.ended().await.unwrap_err();
+        assert_eq!(error.code(), Code::TableDefinitionChanged, "{sql}");
+    }
+}
+
 #[tokio::test]
 async fn a_disabled_index_is_built_again_or_stays_disabled() {
     let server = filled(100).await;

@@ -6,10 +6,11 @@
 //! type.
 
 use crate::catalog::wide::DYNAMIC_COLUMNS;
-use crate::catalog::{Column, Pattern, Table};
+use crate::catalog::{Column, ColumnPlace, Pattern, Table};
 use crate::error::{Code, Error, Result};
 use crate::sql::ast::{self, KeyPartSource};
 use crate::sql::bind::named;
+use crate::sql::computed;
 use crate::types::ColumnType;
 
 /// Wildcard columns of one table: all of them are tried for a name.
@@ -189,6 +190,26 @@ pub fn add_names(table: &mut Table, index: &ast::IndexDef) -> Result<()> {
         table.add_columns(column);
     }
     Ok(())
+}
+
+/// Lets go of the names that no index says any more, as those of an index that was dropped or that could
+/// not be built: they can be declared again.
+///
+/// # Errors
+/// 1712 for an index whose definition is none.
+pub fn forget_names(table: &mut Table) -> Result<()> {
+    let is_named = |column: &Column| column.place == ColumnPlace::Named;
+    if !table.columns.iter().any(is_named) {
+        return Ok(());
+    }
+    let mut said = Vec::new();
+    for index in &table.indexes {
+        said.extend(computed::columns_needed(table, index)?);
+    }
+    let columns = table.columns.iter().enumerate();
+    let kept = columns.filter(|(idx, column)| !is_named(column) || said.contains(idx));
+    let kept = kept.map(|(idx, column)| (Some(idx), column.clone()));
+    table.reshape(kept.collect())
 }
 
 fn gather(expr: &ast::Expr, names: &mut Vec<String>) {

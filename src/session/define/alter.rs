@@ -1,5 +1,5 @@
-//! ALTER TABLE and RENAME TABLE: which changes of the definition are published, in which order, and
-//! what is looked at and built in between.
+//! ALTER TABLE: which changes of the definition are published, in which order, and what is looked
+//! at and built in between. Other names for tables are in `rename`.
 //!
 //! ```text
 //!  pledge     announced, not stored: from now on writes fit the new columns, too
@@ -15,12 +15,13 @@
 
 use std::sync::Arc;
 
-use super::index::{Added, define_all};
-use super::{check_not_system, room};
+use super::index::{Added, added_to, define_all};
+use super::room;
 use crate::catalog::{Column, Index, IndexId, IndexState, Pledger, Table};
 use crate::error::{Code, Error, Result};
 use crate::exec::backfill::{Job, OnFailure};
-use crate::exec::ddl::{self, alter};
+use crate::exec::counters::Sequence;
+use crate::exec::ddl::alter;
 use crate::exec::transaction::definition_changed;
 use crate::session::Session;
 use crate::sql::ast::{self, AlterAction, IndexMode};
@@ -53,6 +54,13 @@ struct Plan<'a> {
 }
 
 impl Plan<'_> {
+    /// Whether the second part has nothing to do.
+    fn leaves_nothing(&self, published: &Published) -> bool {
+        self.target.is_none()
+            && published.targets.is_empty()
+            && !alter::says_what_stays(self.actions)
+    }
+
     /// Gives the table its name to be.
     fn rename(&self, table: &mut Table) {
         if let Some((database, name)) = &self.target {
@@ -81,6 +89,9 @@ impl Session {
         }
         self.commit_open().await?;
         let name = self.altered(&alter.table)?;
+        if alter.if_exists && self.note_if_missing(&name) {
+            return Ok(());
+        }
         alter::refuse(&alter.actions)?;
         if let Some(asked) = alter::key::asked(&alter.actions)? {
             return self.alter_key(&name, asked).await;
@@ -156,12 +167,12 @@ impl Session {
             self.warnings
                 .add(WarningLevel::Warning, Code::Unknown, || text);
         }
-        let added: Vec<&ast::IndexDef> = actions.iter().filter_map(added_by).collect();
         let target = self.target_of(&name, actions)?;
         let mut changed = Table::clone(&old);
         let ctx = self.context(Arc::default());
         let mut outcome = alter::apply(&mut changed, actions, (alter::Part::All, &ctx))?;
         outcome.notes.iter().for_each(|note| self.note(note));
+        let added = added_to(&changed, actions, &ctx);
         define_all(&mut changed, &added, &self.quiet())?;
         changed.check_indexes_count()?;
         let builds = has_new_index(&old, &changed);
@@ -204,38 +215,6 @@ impl Session {
         Ok(counted.map(|(column_idx, _)| column_idx))
     }
 
-    /// The name that `RENAME` gives.
-    fn target_of(
-        &self,
-        name: &(String, String),
-        actions: &[AlterAction],
-    ) -> Result<Option<(String, String)>> {
-        let Some(to) = actions.iter().rev().find_map(renamed_by) else {
-            return Ok(None);
-        };
-        let target = self.new_name(to)?;
-        if target == *name {
-            return Ok(None);
-        }
-        if self.shared.catalog.current().has(&target.0, &target.1) {
-            let text = format!("Table '{}' already exists", target.1);
-            return Err(Error::new(Code::TableExists, text));
-        }
-        Ok(Some(target))
-    }
-
-    /// A name that a table is to have.
-    fn new_name(&self, to: &ast::TableName) -> Result<(String, String)> {
-        let database = self.database_or_current(to.database.as_deref())?;
-        check_not_system(&database)?;
-        ddl::check_identifier(&to.name, Code::WrongTableName)?;
-        if !self.shared.catalog.current().has_database(&database) {
-            let text = format!("Unknown database '{database}'");
-            return Err(Error::new(Code::UnknownDatabase, text));
-        }
-        Ok((database, to.name.clone()))
-    }
-
     /// A context whose warnings nobody sees.
     fn quiet(&self) -> EvalContext {
         EvalContext {
@@ -251,6 +230,7 @@ impl Session {
             return Ok(());
         }
         let catalog = &self.shared.catalog;
+        let counters = &self.shared.ids.counters;
         let name = (plan.name.0.as_str(), plan.name.1.as_str());
         let pledged = catalog
             .announce(name, |table| {
@@ -264,6 +244,10 @@ impl Session {
                         table.name
                     );
                     return Err(Error::new(Code::LockWaitTimeout, text));
+                }
+                if plan.counting.is_some() && table.counted().is_none() {
+                    // What another column was at that was counted once. Nobody counts now.
+                    counters.forget(&[table.id]);
                 }
                 for (name, new) in &plan.pledges {
                     let idx = table.column_idx(name).ok_or_else(definition_changed)?;
@@ -284,6 +268,9 @@ impl Session {
             alter::scan::check_rows(engine, &pledged, (&self.cancel, &told)).await?;
         }
         if let Some((changed, column_idx)) = &plan.counting {
+            if let Some(sequence) = Sequence::pledged(&pledged) {
+                counters.write_down(engine.as_ref(), &sequence).await?;
+            }
             // Read with the new definition, which reads what is there.
             let greatest = alter::scan::greatest(engine, changed, (*column_idx, &self.cancel));
             plan.count_from = greatest.await?.saturating_add(1);
@@ -324,11 +311,16 @@ impl Session {
             check_pledges(table, plan)?;
             plan.pledger.withdraw(table);
             before.clone_from(table);
-            alter::apply(table, plan.actions, (plan.first, &quiet))?;
+            let outcome = alter::apply(table, plan.actions, (plan.first, &quiet))?;
+            check_looked_at(&outcome, plan)?;
             names = define_all(table, &plan.added, &ctx)?;
             let is_new = alter::settle_ids(table, &before, (plan.actions, &quiet))?;
             if let Some((_, first)) = table.counted().filter(|_| is_new) {
                 table.count_from(first.max(plan.count_from));
+            }
+            if let Some(sequence) = Sequence::of(&before).filter(|_| table.counted().is_none()) {
+                // If this is taken back it counts on, though its counter may be forgotten by then.
+                before.count_from(self.shared.ids.counters.next(&sequence));
             }
             if plan.first.has_drops() {
                 plan.rename(table);
@@ -366,8 +358,12 @@ impl Session {
             }
             Ok(())
         });
-        let table = changed.await?.ok_or_else(definition_changed)?;
-        Ok((before, table))
+        match changed.await? {
+            Some(table) => Ok((before, table)),
+            // Others have emptied the table since, and it has another id by now, or dropped it.
+            None if plan.leaves_nothing(published) => Ok((before, Arc::clone(&published.table))),
+            None => Err(definition_changed()),
+        }
     }
 
     /// Builds indexes again that have lost a column.
@@ -404,7 +400,10 @@ impl Session {
         if mode == Some(IndexMode::Async) && plan.first != alter::Part::Before {
             return Ok(());
         }
-        let built = self.await_builds(&jobs).await;
+        let is_ours = |index: &&Index| added.contains(&index.id) || again.contains(&index.id);
+        let ours = table.indexes.iter().filter(is_ours);
+        let ours: Vec<String> = ours.map(|index| index.name.clone()).collect();
+        let built = self.await_indexes((&name, &ours), &jobs).await;
         if built.is_err() && !added.is_empty() {
             self.undo(plan, (published, added)).await?;
         }
@@ -429,19 +428,6 @@ impl Session {
             Ok(())
         });
         undone.await.map(drop)
-    }
-
-    /// `RENAME TABLE a TO b, …`.
-    pub(in crate::session) async fn rename_tables(
-        &mut self,
-        pairs: &[(ast::TableName, ast::TableName)],
-    ) -> Result<()> {
-        self.commit_open().await?;
-        let mut names = Vec::with_capacity(pairs.len());
-        for (from, to) in pairs {
-            names.push((self.altered(from)?, self.new_name(to)?));
-        }
-        self.shared.catalog.rename_tables(&names).await
     }
 }
 
@@ -490,4 +476,14 @@ fn check_pledges(table: &Table, plan: &Plan<'_>) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Others may have made a column wider since the plan, and put values there that nobody has looked at.
+fn check_looked_at(outcome: &alter::Outcome, plan: &Plan<'_>) -> Result<()> {
+    let is_planned = |name: &String| plan.pledges.iter().any(|(planned, _)| planned == name);
+    let mut columns = outcome.pledges.iter();
+    if columns.all(|(name, _)| is_planned(name)) {
+        return Ok(());
+    }
+    Err(definition_changed())
 }

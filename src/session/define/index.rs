@@ -3,20 +3,26 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::alter::added_by;
 use super::check_not_system;
 use crate::catalog::{Index, IndexId, IndexState, Table};
 use crate::error::{Code, Error, Result};
 use crate::exec::backfill::{Audience, Goal, Job, OnFailure, Target};
 use crate::exec::cancel::Stop;
-use crate::exec::ddl::index::define_index;
+use crate::exec::ddl::index::{define_index, duplicate_name};
 use crate::exec::ddl::{alter, wide};
+use crate::exec::transaction::definition_changed;
 use crate::protocol::reply::Progress;
 use crate::session::Session;
 use crate::sql::ast::{self, IndexGoal, IndexMode};
-use crate::sql::context::EvalContext;
+use crate::sql::context::{EvalContext, WarningLevel};
 
 /// How often a session that waits for a build tells SHOW PROCESSLIST and the client how far it is.
 const TELL_EVERY: Duration = Duration::from_millis(250);
+
+/// How often indexes may get other storage while one statement waits for them: more often than anybody
+/// changes a table, and not for ever.
+const FOLLOWED_MAX: u32 = 100;
 
 /// Indexes that a statement has published and that are still to be built.
 pub(super) struct Added {
@@ -72,6 +78,7 @@ impl Session {
         let dropped = catalog.change_table((&database, &table), |table| {
             let before = table.clone();
             alter::apply(table, &actions, (alter::Part::All, &ctx))?;
+            wide::forget_names(table)?;
             alter::settle_ids(table, &before, (&actions, &ctx)).map(|_| ())
         });
         match dropped.await {
@@ -125,6 +132,7 @@ impl Session {
             .shared
             .catalog
             .change_table((&name.0, &name.1), |table| {
+                wide::forget_names(table)?;
                 names = define_all(table, declared, &ctx)?;
                 Ok(())
             });
@@ -146,7 +154,10 @@ impl Session {
         match mode {
             Some(IndexMode::Async) => Ok(()),
             Some(IndexMode::Sync) | None => {
-                let built = self.await_builds(&jobs).await;
+                let is_new = |index: &&Index| added.ids.contains(&index.id);
+                let indexes = added.table.indexes.iter().filter(is_new);
+                let names: Vec<String> = indexes.map(|index| index.name.clone()).collect();
+                let built = self.await_indexes((name, &names), &jobs).await;
                 if built.is_err() {
                     self.take_back(name, &added.ids).await?;
                 }
@@ -191,19 +202,69 @@ impl Session {
         started.collect()
     }
 
+    /// Waits until these indexes are built. Where one of them gets other storage meanwhile, since others
+    /// empty the table or give a column another type, what becomes of that is waited for: to whoever asked
+    /// for an index it is the one of that name, as if they had come first.
+    pub(super) async fn await_indexes(
+        &self,
+        (name, indexes): (&(String, String), &[String]),
+        jobs: &[Arc<Job>],
+    ) -> Result<()> {
+        let mut built = self.await_builds(jobs).await;
+        for _ in 0..FOLLOWED_MAX {
+            let error = match built {
+                Err(error) if error.code() == Code::TableDefinitionChanged => error,
+                ended => return ended,
+            };
+            let Ok(table) = self.table(Some(&name.0), &name.1) else {
+                return Err(error);
+            };
+            let mut ids = Vec::new();
+            for index in indexes {
+                let position = table.index_position(index);
+                let found = position.and_then(|position| table.indexes.get(position));
+                match found.map(|index| (index.state, index.id)) {
+                    Some((IndexState::Active, _)) => {}
+                    Some((IndexState::Building, id)) => ids.push(id),
+                    Some((IndexState::Inactive | IndexState::Disabled, _)) | None => {
+                        return Err(error);
+                    }
+                }
+            }
+            let others = self.start(name, &Added { table, ids }, OnFailure::Disable);
+            built = self.follow(&others).await;
+        }
+        Err(definition_changed())
+    }
+
+    /// Waits for builds that others have begun: a KILL ends the waiting alone.
+    async fn follow(&self, jobs: &[Arc<Job>]) -> Result<()> {
+        for job in jobs {
+            tokio::select! {
+                ended = job.ended() => ended?,
+                error = self.cancel.stopped() => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
     /// Waits for builds, telling how far they are; a KILL ends them.
     pub(super) async fn await_builds(&self, jobs: &[Arc<Job>]) -> Result<()> {
         let _told: Vec<Audience> = jobs.iter().map(|job| job.attend()).collect();
         let mut failed: Option<Error> = None;
-        // Those that the end of the server interrupts go on at the next start.
-        let ends_all = |failed: &Error| failed.code() != Code::ShuttingDown;
+        // Those that the end of the server interrupts go on at the next start, and one that others have
+        // begun anew says nothing of the next.
+        let is_moved = |failed: &Error| failed.code() == Code::TableDefinitionChanged;
+        let ends_all = |failed: &Error| failed.code() != Code::ShuttingDown && !is_moved(failed);
         let stages_count = u8::try_from(jobs.len()).unwrap_or(u8::MAX);
         for (stage, job) in (1..=stages_count).zip(jobs) {
             if failed.as_ref().is_some_and(ends_all) {
                 job.kill();
             }
-            if let Err(error) = self.await_build(job, (stage, stages_count)).await {
-                failed.get_or_insert(error);
+            if let Err(error) = self.await_build(job, (stage, stages_count)).await
+                && failed.as_ref().is_none_or(is_moved)
+            {
+                failed = Some(error);
             }
         }
         match failed {
@@ -256,7 +317,44 @@ impl Session {
     }
 }
 
-/// Adds the declared indexes to a definition, to be built; their names.
+/// The indexes that actions add to a definition: with `IF NOT EXISTS` none whose name it has.
+pub(super) fn added_to<'a>(
+    table: &Table,
+    actions: &'a [ast::AlterAction],
+    ctx: &EvalContext,
+) -> Vec<&'a ast::IndexDef> {
+    let added = actions.iter().filter_map(added_by);
+    added
+        .filter(|index| !note_if_there(table, index, ctx))
+        .collect()
+}
+
+/// Whether an index has `IF NOT EXISTS`, and the definition one of its name: that is noted then.
+fn note_if_there(table: &Table, index: &ast::IndexDef, ctx: &EvalContext) -> bool {
+    let name = asked_name(index).filter(|name| table.index_position(name).is_some());
+    let Some(name) = name.filter(|_| index.if_not_exists) else {
+        return false;
+    };
+    let error = duplicate_name(name);
+    let text = || error.message().to_owned();
+    ctx.warnings.add(WarningLevel::Note, error.code(), text);
+    true
+}
+
+/// The name of an index that is declared; without one that of its first column, as in MariaDB.
+fn asked_name(index: &ast::IndexDef) -> Option<&str> {
+    let first = index.parts.first();
+    let column = first.and_then(|part| match &part.source {
+        ast::KeyPartSource::Column(name) | ast::KeyPartSource::Prefix(name, _) => {
+            Some(name.as_str())
+        }
+        ast::KeyPartSource::Function(_) | ast::KeyPartSource::Expression(_) => None,
+    });
+    index.name.as_deref().or(column)
+}
+
+/// Adds the declared indexes to a definition, to be built; their names. One that `IF NOT EXISTS` is
+/// written of may be there by now, by others or by the same statement.
 pub(in crate::session) fn define_all(
     table: &mut Table,
     declared: &[&ast::IndexDef],
@@ -264,6 +362,9 @@ pub(in crate::session) fn define_all(
 ) -> Result<Vec<String>> {
     let mut names = Vec::new();
     for index in declared {
+        if note_if_there(table, index, ctx) {
+            continue;
+        }
         wide::add_names(table, index)?;
         let index = Index {
             state: IndexState::Building,

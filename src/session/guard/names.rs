@@ -35,7 +35,9 @@ impl Session {
 #[expect(clippy::wildcard_enum_match_arm, reason = "no other statement renames")]
 fn renames(statement: &Statement) -> Vec<(&TableName, &TableName)> {
     match statement {
-        Statement::RenameTables(pairs) => pairs.iter().map(|(from, to)| (from, to)).collect(),
+        Statement::RenameTables(rename) => {
+            rename.pairs.iter().map(|(from, to)| (from, to)).collect()
+        }
         Statement::AlterTable(alter) => {
             let to = alter.actions.iter().filter_map(|action| match action {
                 AlterAction::Rename(to) => Some(to),

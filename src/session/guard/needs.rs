@@ -435,7 +435,7 @@ fn named_tables(statement: &Statement) -> Vec<&TableName> {
         Statement::DropIndex(drop) => vec![&drop.table],
         Statement::AlterTable(alter) => vec![&alter.table],
         Statement::AlterIndex(alter) => vec![&alter.table],
-        Statement::RenameTables(pairs) => pairs.iter().map(|(from, _)| from).collect(),
+        Statement::RenameTables(rename) => rename.pairs.iter().map(|(from, _)| from).collect(),
         Statement::Maintain(Maintain { tables, .. }) | Statement::LockTables(tables) => {
             tables.iter().collect()
         }

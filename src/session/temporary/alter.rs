@@ -51,6 +51,10 @@ impl Session {
             return Err(error);
         }
         own::activate(&mut new);
+        if table.counted().is_none() {
+            // What another column was at that was counted once.
+            self.shared.ids.counters.forget(&[table.id]);
+        }
         self.keep_ids(&new);
         let new = catalog.replace_temporary(table, new).await?;
         self.temporary.take(&table.database, &table.name);

@@ -161,6 +161,9 @@ pub struct TableOptions {
 pub struct IndexDef {
     /// Its name, when given.
     pub name: Option<String>,
+    /// `IF NOT EXISTS` of ALTER TABLE. [`CreateIndex`] has its own, and in CREATE TABLE it means
+    /// nothing, as in MariaDB.
+    pub if_not_exists: bool,
     /// Which kind.
     pub kind: IndexKind,
     /// `USING`, upper case.
@@ -233,6 +236,8 @@ pub struct DropIndex {
 /// `ALTER TABLE`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AlterTable {
+    /// `IF EXISTS`.
+    pub if_exists: bool,
     /// The table.
     pub table: TableName,
     /// What is to be done, together; may be nothing.
@@ -321,6 +326,15 @@ pub enum AlterAction {
         /// Its name to be.
         to: String,
     },
+}
+
+/// `RENAME TABLE a TO b, c TO d`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RenameTables {
+    /// `IF EXISTS`.
+    pub if_exists: bool,
+    /// The tables, at least one, each with its name to be: in order, so that two can swap.
+    pub pairs: Vec<(TableName, TableName)>,
 }
 
 /// Where ALTER TABLE puts a column.

@@ -26,7 +26,7 @@ pub use ddl::{
     AlterAction, AlterIndex, AlterTable, ColumnDef, ColumnPlace, CreateDatabase, CreateIndex,
     CreateQuery, CreateTable, DatabaseOptions, DefaultValue, DropIndex, DropTable, Include,
     IndexDef, IndexGoal, IndexKind, IndexMode, KeyPart, KeyPartSource, Maintain, Maintenance,
-    TableOptions, TableSource,
+    RenameTables, TableOptions, TableSource,
 };
 pub use expr::{Call, ColumnName, Expr, Literal};
 pub use file::{FileFormat, IntoFile, LoadData, LoadDuplicates, LoadTarget};
@@ -97,7 +97,7 @@ pub enum Statement {
     /// `PURGE TABLE t`, `PURGE TRASH`: dropped tables are given up.
     Purge(Option<TableName>),
     /// `RENAME TABLE a TO b, …`: in order, all or none.
-    RenameTables(Vec<(TableName, TableName)>),
+    RenameTables(RenameTables),
     /// `CREATE VIEW`, `ALTER VIEW`.
     CreateView(Box<CreateView>),
     /// `DROP VIEW`.

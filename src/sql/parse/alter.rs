@@ -6,7 +6,8 @@ use super::token::Kind;
 use super::word::Word;
 use crate::error::Result;
 use crate::sql::ast::{
-    AlterAction, AlterIndex, AlterTable, ColumnPlace, IndexGoal, Statement, TableOptions,
+    AlterAction, AlterIndex, AlterTable, ColumnPlace, IndexGoal, RenameTables, Statement,
+    TableOptions,
 };
 
 impl Parser<'_> {
@@ -34,7 +35,7 @@ impl Parser<'_> {
         for _ in 0..=words {
             self.bump();
         }
-        self.if_exists()?;
+        let if_exists = self.if_exists()?;
         let table = self.table_name()?;
         let mut actions = Vec::new();
         self.algorithm_and_lock()?;
@@ -51,6 +52,7 @@ impl Parser<'_> {
             }
         }
         Ok(Statement::AlterTable(Box::new(AlterTable {
+            if_exists,
             table,
             actions,
         })))
@@ -299,6 +301,10 @@ impl Parser<'_> {
             self.column_def(&mut list)?;
             place = self.column_place()?;
         }
+        for index in &mut list.indexes {
+            // `c INT UNIQUE`: MariaDB takes it to be written of the index, too.
+            index.if_not_exists |= if_not_exists && index.name.is_none();
+        }
         actions.push(AlterAction::AddColumns {
             columns: std::mem::take(&mut list.columns),
             place,
@@ -407,13 +413,13 @@ impl Parser<'_> {
     pub(super) fn rename_tables(&mut self) -> Result<Statement> {
         self.bump();
         self.bump();
-        self.if_exists()?;
+        let if_exists = self.if_exists()?;
         let pairs = self.comma_list(|parser| {
             let from = parser.table_name()?;
             parser.expect_word(Word::TO)?;
             Ok((from, parser.table_name()?))
         })?;
-        Ok(Statement::RenameTables(pairs))
+        Ok(Statement::RenameTables(RenameTables { if_exists, pairs }))
     }
 
     /// `UNDROP TABLE t [TO u]`.

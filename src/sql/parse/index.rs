@@ -41,7 +41,7 @@ impl Parser<'_> {
     pub(super) fn table_index(&mut self) -> Result<IndexDef> {
         let kind = self.index_kind();
         self.eat_any(&[Word::INDEX, Word::KEY]);
-        self.if_not_exists()?;
+        let if_not_exists = self.if_not_exists()?;
         let name = if self.is_name() {
             Some(self.name()?)
         } else {
@@ -49,6 +49,7 @@ impl Parser<'_> {
         };
         let using = self.index_using()?;
         self.index_rest(IndexDef {
+            if_not_exists,
             using,
             ..index(kind, name)
         })
@@ -180,6 +181,7 @@ impl Parser<'_> {
 pub(super) fn index(kind: IndexKind, name: Option<String>) -> IndexDef {
     IndexDef {
         name,
+        if_not_exists: false,
         kind,
         using: None,
         parts: Vec::new(),

@@ -27,11 +27,9 @@ use crate::sql::computed;
 pub fn take_back(table: &mut Table, (before, made): (&Table, &Table)) -> Result<()> {
     undo(&mut table.comment, (&before.comment, &made.comment));
     undo_options(table, (before, made));
-    if before
-        .columns
-        .iter()
-        .any(|column| has_other_form(column, made))
-    {
+    // An undeclared name that no index said is no column that was changed.
+    let mut declared = before.columns.iter();
+    if declared.any(|column| column.place != ColumnPlace::Named && has_other_form(column, made)) {
         for column in &mut table.columns {
             let old = before.columns.iter().find(|old| is_same(old, column));
             if let (Some(old), Some(new)) = (old, find(made, column)) {

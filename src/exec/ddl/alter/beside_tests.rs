@@ -3,8 +3,10 @@
 
 use tokio::task::JoinHandle;
 
+use crate::catalog::IndexState;
 use crate::error::{Code, Result};
 use crate::exec::testing::Server;
+use crate::types::ColumnType;
 
 type Rows = Result<Vec<Vec<String>>>;
 
@@ -205,6 +207,61 @@ async fn a_look_does_not_pass_for_another_one() {
     assert!(server.table("t").is_pledged());
 }
 
+/// A column that the statement only restated became as narrow again as it had been, over values that came
+/// meanwhile and that nobody had looked at: an ENUM's new member was read as ''.
+#[tokio::test]
+async fn what_became_wider_meanwhile_ends_the_statement() {
+    let server = Server::start().await;
+    let define = "CREATE TABLE t (a INT PRIMARY KEY, b INT, n INT NOT NULL DEFAULT 1, \
+                  e ENUM('x', 'y'), c VARCHAR(3))";
+    run_all(&server, &[define]).await;
+    fill(&server, "a, b").await;
+    let alter = "ALTER TABLE t MODIFY b INT NOT NULL, MODIFY n INT NOT NULL COMMENT 'k', \
+                 MODIFY e ENUM('x', 'y') COMMENT 'k', MODIFY c VARCHAR(3) COMMENT 'k'";
+    for meanwhile in [
+        "ALTER TABLE t MODIFY n INT NULL",
+        "ALTER TABLE t MODIFY e ENUM('x', 'y', 'z')",
+        "ALTER TABLE t MODIFY c VARCHAR(9)",
+    ] {
+        let task = looking(&server, alter).await;
+        run_all(&server, &[meanwhile]).await;
+        let insert = "INSERT IGNORE INTO t VALUES (9000, 1, NULL, 'z', 'longer')";
+        run_all(&server, &[insert]).await;
+        let select = "SELECT n, e, c FROM t WHERE a = 9000";
+        let before = server.run(select).await.unwrap();
+        let code = ended(task).await;
+        assert_eq!(code, Some(Code::TableDefinitionChanged), "{meanwhile}");
+        assert_eq!(server.run(select).await.unwrap(), before, "{meanwhile}");
+        let back = "ALTER TABLE t MODIFY n INT NOT NULL DEFAULT 1, MODIFY e ENUM('x', 'y'), \
+                    MODIFY c VARCHAR(3)";
+        run_all(&server, &["DELETE FROM t WHERE a = 9000", back]).await;
+    }
+}
+
+/// A column that is counted went on where another one was that had been dropped, which may be behind the
+/// last id that it can have.
+#[tokio::test]
+async fn a_column_does_not_count_on_where_a_dropped_one_was() {
+    let server = Server::start().await;
+    let define =
+        "CREATE TABLE t (k INT PRIMARY KEY, id INT AUTO_INCREMENT, n TINYINT, KEY (id), KEY (n))";
+    let setup = [
+        define,
+        "INSERT INTO t VALUES (1, 1000, 7)",
+        "ALTER TABLE t DROP COLUMN id",
+        "ALTER TABLE t MODIFY n TINYINT NOT NULL AUTO_INCREMENT",
+    ];
+    run_all(&server, &setup).await;
+    let server = server.restart().await;
+    run_all(&server, &["INSERT INTO t (k) VALUES (2)"]).await;
+    let rows = server.run("SELECT k, n FROM t").await.unwrap();
+    assert_eq!(rows, [["1", "7"], ["2", "8"]]);
+    let server = server.restart().await;
+    run_all(&server, &["INSERT INTO t (k) VALUES (3)"]).await;
+    let id = server.run("SELECT COUNT(*) FROM t WHERE n > 8").await;
+    assert_eq!(id.unwrap(), [["1"]]);
+}
+
 /// Ids were counted from what a scan had seen; a greater one that came meanwhile was run into.
 #[tokio::test]
 async fn ids_given_while_a_column_becomes_counted_are_passed() {
@@ -310,4 +367,159 @@ async fn what_cannot_be_dropped_any_more_leaves_the_table_as_it_was() {
         assert_eq!(indexes, left, "{sql}");
         run_all(&server, &["ALTER TABLE t COMMENT 'whole'"]).await;
     }
+}
+
+/// A statement whose table somebody emptied meanwhile was 1412, and all that it had asked for was there.
+#[tokio::test]
+async fn a_table_that_is_emptied_meanwhile_has_what_was_asked_for() {
+    for (sql, columns) in [
+        ("CREATE UNIQUE INDEX n ON t (b)", &["a", "b"][..]),
+        (
+            "ALTER TABLE t ADD COLUMN c INT, ADD INDEX n (b)",
+            &["a", "b", "c"][..],
+        ),
+    ] {
+        let server = Server::start().await;
+        run_all(&server, &["CREATE TABLE t (a INT PRIMARY KEY, b INT)"]).await;
+        run_all(&server, &["INSERT INTO t VALUES (1, 1), (2, 1)"]).await;
+        let held = server.backfill().hold().await;
+        let task = building(&server, sql).await;
+        run_all(
+            &server,
+            &["TRUNCATE TABLE t", "INSERT INTO t (a, b) VALUES (3, 3)"],
+        )
+        .await;
+        drop(held);
+        task.await.unwrap().unwrap();
+        assert_eq!(names_of(&server).0, columns, "{sql}");
+        assert_eq!(names_of(&server).1, ["n"], "{sql}");
+        assert_eq!(server.table("t").indexes[0].state, IndexState::Active);
+        assert_eq!(server.check("t").await, ["status OK"]);
+    }
+}
+
+/// An index that others have built again meanwhile is waited for.
+#[tokio::test]
+async fn an_index_that_is_built_again_meanwhile_is_waited_for() {
+    let server = Server::start().await;
+    run_all(&server, &["CREATE TABLE t (a INT PRIMARY KEY, b FLOAT)"]).await;
+    run_all(&server, &["INSERT INTO t VALUES (1, 1), (2, 1)"]).await;
+    let held = server.backfill().hold().await;
+    let first = building(&server, "CREATE INDEX n ON t (b)").await;
+    let session = server.another();
+    let second = tokio::spawn(async move { session.run("ALTER TABLE t MODIFY b DOUBLE").await });
+    while server.table("t").columns[1].ty == ColumnType::Float {
+        tokio::task::yield_now().await;
+    }
+    drop(held);
+    first.await.unwrap().unwrap();
+    assert_eq!(server.table("t").indexes[0].state, IndexState::Active);
+    second.await.unwrap().unwrap();
+    assert_eq!(server.check("t").await, ["status OK"]);
+}
+
+/// A name that two indexes say went with the first and came back with the second, and so the first was dropped
+/// before the second was built.
+#[tokio::test]
+async fn an_index_of_an_undeclared_name_stays_until_the_one_in_its_place_is_built() {
+    let server = Server::start().await;
+    let setup = [
+        "CREATE TABLE t (a INT PRIMARY KEY, `*_n` INT)",
+        "INSERT INTO t (a, x_n) VALUES (1, 5), (2, 5)",
+        "CREATE INDEX old ON t (x_n)",
+    ];
+    run_all(&server, &setup).await;
+    for sql in [
+        "ALTER TABLE t DROP INDEX old, ADD UNIQUE INDEX new (x_n)",
+        "ALTER TABLE t DROP INDEX old, ADD COLUMN c INT, ADD UNIQUE INDEX new ((a DIV 10))",
+    ] {
+        let error = server.run(sql).await.unwrap_err();
+        assert_eq!(error.code(), Code::DuplicateEntry, "{sql}: {error}");
+        assert_eq!(
+            names_of(&server),
+            (vec!["a".into(), "x_n".into()], vec!["old".into()])
+        );
+    }
+}
+
+/// A name that an index left which could not be built passed for a column that the statement had changed, and
+/// what it had added stayed.
+#[tokio::test]
+async fn what_a_failed_build_left_is_no_change() {
+    let server = Server::start().await;
+    let setup = [
+        "CREATE TABLE t (a INT PRIMARY KEY, b INT) WITH (DYNAMIC_COLUMNS='true')",
+        "INSERT INTO t (a, b, x) VALUES (1, 1, 'r'), (2, 1, 'r')",
+    ];
+    run_all(&server, &setup).await;
+    for sql in [
+        "CREATE UNIQUE INDEX u ON t ((CAST(x AS CHAR(9))))",
+        "ALTER TABLE t ADD COLUMN c INT, ADD UNIQUE INDEX u (b)",
+    ] {
+        let error = server.run(sql).await.unwrap_err();
+        assert_eq!(error.code(), Code::DuplicateEntry, "{sql}: {error}");
+    }
+    assert_eq!(names_of(&server).0, ["a", "b"]);
+    run_all(&server, &["ALTER TABLE t ADD COLUMN x VARCHAR(9)"]).await;
+    assert_eq!(names_of(&server).0, ["a", "b", "x"]);
+}
+
+/// The build of one index ended with what others had done to another one.
+#[tokio::test]
+async fn indexes_that_others_do_not_touch_are_built_beside_one_that_is_built_again() {
+    let server = Server::start().await;
+    run_all(
+        &server,
+        &["CREATE TABLE t (a INT PRIMARY KEY, b FLOAT, c INT)"],
+    )
+    .await;
+    run_all(&server, &["INSERT INTO t VALUES (1, 1, 1), (2, 1, 1)"]).await;
+    let held = server.backfill().hold().await;
+    let first = building(&server, "ALTER TABLE t ADD INDEX n (b), ADD INDEX m (c)").await;
+    let session = server.another();
+    let second = tokio::spawn(async move { session.run("ALTER TABLE t MODIFY b DOUBLE").await });
+    while server.table("t").columns[1].ty == ColumnType::Float {
+        tokio::task::yield_now().await;
+    }
+    drop(held);
+    first.await.unwrap().unwrap();
+    second.await.unwrap().unwrap();
+    let states = server
+        .table("t")
+        .indexes
+        .iter()
+        .map(|index| index.state)
+        .collect::<Vec<_>>();
+    assert_eq!(states, [IndexState::Active; 2]);
+    assert_eq!(server.check("t").await, ["status OK"]);
+}
+
+/// Ids began once more where a column lost its `AUTO_INCREMENT`, another one was about to get it, and the first
+/// statement was taken back.
+#[tokio::test]
+async fn ids_go_on_where_a_column_gets_its_counting_back() {
+    let server = Server::start().await;
+    let setup = [
+        "CREATE TABLE t (id INT PRIMARY KEY AUTO_INCREMENT, n INT, b INT, KEY (n))",
+        "INSERT INTO t (n, b) VALUES (1, 1), (2, 1), (3, NULL)",
+    ];
+    run_all(&server, &setup).await;
+    let held = server.backfill().hold().await;
+    let failing = building(
+        &server,
+        "ALTER TABLE t MODIFY id INT, ADD UNIQUE INDEX u (b)",
+    )
+    .await;
+    // It fails when n has been announced to be counted.
+    let other = "ALTER TABLE t MODIFY n INT NOT NULL AUTO_INCREMENT, MODIFY b INT NOT NULL";
+    assert!(server.run(other).await.is_err());
+    drop(held);
+    let error = failing.await.unwrap().unwrap_err();
+    assert_eq!(error.code(), Code::DuplicateEntry);
+    run_all(&server, &["INSERT INTO t (n, b) VALUES (4, 1)"]).await;
+    let rows = server
+        .run("SELECT COUNT(*) FROM t WHERE id > 3")
+        .await
+        .unwrap();
+    assert_eq!(rows, [["1"]]);
 }

@@ -145,10 +145,12 @@ fn without(table: &Table, index: &Index, is_kept: &impl Fn(usize) -> bool) -> In
     made
 }
 
-/// Gives an index new storage, to be built; a disabled one stays so.
+/// Gives an index new storage, to be built. One that nobody is to read is not: whoever wants it back has
+/// it built then.
 pub(super) fn build_again(index: &mut Index) {
     index.id = IndexId::NEW;
-    if index.state != IndexState::Disabled {
-        index.state = IndexState::Building;
-    }
+    index.state = match index.state {
+        IndexState::Active | IndexState::Building => IndexState::Building,
+        IndexState::Inactive | IndexState::Disabled => IndexState::Disabled,
+    };
 }

@@ -27,7 +27,7 @@ mod tests;
 
 pub use self::back::take_back;
 pub use self::targets::Targets;
-use super::{check_charset, index, options};
+use super::{check_charset, index, options, wide};
 use crate::catalog::{Column, Table};
 use crate::codec::row::ColumnId;
 use crate::error::{Code, Error, Result};
@@ -90,6 +90,8 @@ pub fn apply(
     (part, ctx): (Part, &EvalContext),
 ) -> Result<Outcome> {
     let mut outcome = Outcome::default();
+    // Before it drops: whether that waits for new indexes or not, the table comes to the same.
+    wide::forget_names(table)?;
     if part.has_drops() {
         indexes::drop(table, actions, &mut outcome)?;
     }
@@ -133,7 +135,7 @@ pub fn complete(
 }
 
 /// Whether actions say how long rows and their versions stay.
-fn says_what_stays(actions: &[AlterAction]) -> bool {
+pub fn says_what_stays(actions: &[AlterAction]) -> bool {
     let mut names = options_of(actions).flat_map(|changed| &changed.with);
     names.any(|(name, _)| options::says_what_stays(name))
 }

@@ -62,6 +62,11 @@ impl Targets {
         indexes.all(|(id, _)| has_index(*id)) && self.columns.iter().all(has_column)
     }
 
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.columns.is_empty() && self.dropped.is_empty() && self.renamed.is_empty()
+    }
+
     /// The columns to be dropped.
     pub(super) fn columns(&self) -> &[ColumnId] {
         &self.columns
