@@ -379,7 +379,8 @@ impl Config {
                 "allow-full-scan: one query may read a whole table",
             ),
             (
-                !self.listen.ip().is_loopback() && !self.tls.is_required && !stored.requires_tls,
+                // With the option in it, over which what is persisted wins.
+                !self.listen.ip().is_loopback() && !stored.requires_tls,
                 "listen: others on the network can read what clients send that log in without TLS",
             ),
             (

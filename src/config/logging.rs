@@ -5,6 +5,7 @@
 
 use std::fmt;
 use std::io::{self, IsTerminal};
+use std::panic::{set_hook, take_hook};
 
 use jiff::Timestamp;
 use serde_json::{Map, Value};
@@ -36,8 +37,26 @@ pub(super) fn start(filter: &str, format: LogFormat) {
         .with_ansi(io::stderr().is_terminal());
     match format {
         LogFormat::Text => builder.fmt_fields(OneLine).init(),
-        LogFormat::Json => builder.event_format(Json).init(),
+        LogFormat::Json => {
+            builder.event_format(Json).init();
+            log_panics();
+        }
     }
+}
+
+/// From now on a panic is an event, which says where and of what, without a backtrace: the program's own lines about it
+/// are no objects. Where no error is logged they are there as before.
+fn log_panics() {
+    let plain = take_hook();
+    set_hook(Box::new(move |info| {
+        if tracing::enabled!(tracing::Level::ERROR) {
+            let thread = std::thread::current();
+            let name = thread.name().unwrap_or_default();
+            tracing::error!(panic = %info, thread = name, "a thread panicked");
+        } else {
+            plain(info);
+        }
+    }));
 }
 
 /// Writes the fields of events as they come, and control characters as `\n` or `\u{1b}`: what is told of may be a
@@ -131,6 +150,7 @@ impl Visit for Fields {
 
 #[cfg(test)]
 mod tests {
+    use std::panic::catch_unwind;
     use std::sync::Arc;
 
     use parking_lot::Mutex;
@@ -208,5 +228,31 @@ mod tests {
             (&true.into(), &"why".into())
         );
         assert!(objects[1]["timestamp"].as_str().unwrap().ends_with('Z'));
+    }
+
+    fn fail() {
+        panic!("of two\nlines");
+    }
+
+    /// The hook is of all threads, and so of other tests: without a log they panic as ever.
+    #[test]
+    fn a_panic_is_an_object_too() {
+        log_panics();
+        let lines = Lines::default();
+        let logs = tracing_subscriber::fmt()
+            .with_writer(lines.clone())
+            .event_format(Json)
+            .finish();
+        tracing::subscriber::with_default(logs, || {
+            assert!(catch_unwind(fail).is_err());
+        });
+        let text = String::from_utf8(lines.0.lock().clone()).unwrap();
+        let object: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(object["message"], "a thread panicked");
+        assert_eq!(object["level"], "ERROR");
+        // By these words a log is searched, whatever its format.
+        let told = object["panic"].as_str().unwrap();
+        assert!(told.starts_with("panicked at "), "{told}");
+        assert!(told.ends_with("of two\nlines"), "{told}");
     }
 }

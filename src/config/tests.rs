@@ -240,13 +240,23 @@ fn with_a_password_the_server_may_be_reached_from_elsewhere() {
 #[test]
 fn listening_for_other_machines_is_safe_where_logins_are_encrypted() {
     let given = ["--listen", "0.0.0.0:3306", "--require-secure-transport"];
-    let persisted = Stored {
+    let encrypted = Stored {
         requires_tls: true,
         ..CLOSED
     };
-    for (options, stored) in [(&given[..], CLOSED), (&given[..2], persisted)] {
+    for (options, stored, warnings_count) in [
+        (&given[..], encrypted, 0),
+        (&given[..2], encrypted, 0),
+        // OFF is persisted, and wins over the option.
+        (&given[..], CLOSED, 1),
+    ] {
         let config = config(&[options, &["--memory-limit=1GiB"]].concat(), &[]);
-        assert_eq!(config.warnings(stored), [""; 0], "{options:?}");
+        let told = config.warnings(stored);
+        assert_eq!(told.len(), warnings_count, "{options:?}: {told:?}");
+        assert!(
+            told.iter().all(|text| text.starts_with("listen: ")),
+            "{told:?}"
+        );
     }
 }
 

@@ -30,23 +30,30 @@ pub(super) fn config(
 ) -> Result<Arc<ServerConfig>, String> {
     match (given, dir) {
         (Some((cert, key)), _) => from_files(cert, key),
-        (None, Some(dir)) => {
-            let (cert, key) = (dir.join(CERT_FILE), dir.join(KEY_FILE));
-            if !cert.exists() || !key.exists() {
-                let (cert_pem, key_pem) = own()?;
-                write_private(&key, &key_pem)?;
-                write_private(&cert, &cert_pem)?;
-            }
-            from_files(&cert, &key)
-        }
-        (None, None) => {
-            let (cert, key) = own()?;
-            let wrong = |error| format!("a certificate of its own: {error}");
-            let cert = CertificateDer::from_pem_slice(cert.as_bytes()).map_err(wrong)?;
-            let key = PrivateKeyDer::from_pem_slice(key.as_bytes()).map_err(wrong)?;
-            built(vec![cert], key)
-        }
+        (None, Some(dir)) => from_dir(dir),
+        (None, None) => from_memory(&Own::make()?),
     }
+}
+
+/// What is kept in a directory; where there is nothing, it is made. A disk that is full does not keep the server
+/// from its start, since rows are deleted through it.
+fn from_dir(dir: &Path) -> Result<Arc<ServerConfig>, String> {
+    let (cert, key) = (dir.join(CERT_FILE), dir.join(KEY_FILE));
+    if cert.exists() && key.exists() {
+        return from_files(&cert, &key);
+    }
+    let own = Own::make()?;
+    if let Err(cause) = own.keep((&cert, &key)) {
+        tracing::warn!(%cause, "the own certificate cannot be kept: the next start makes another");
+    }
+    from_memory(&own)
+}
+
+fn from_memory(own: &Own) -> Result<Arc<ServerConfig>, String> {
+    let wrong = |error| format!("a certificate of its own: {error}");
+    let cert = CertificateDer::from_pem_slice(own.cert_pem.as_bytes()).map_err(wrong)?;
+    let key = PrivateKeyDer::from_pem_slice(own.key_pem.as_bytes()).map_err(wrong)?;
+    built(vec![cert], key)
 }
 
 fn from_files(cert: &Path, key: &Path) -> Result<Arc<ServerConfig>, String> {
@@ -76,12 +83,30 @@ fn built(
     Ok(Arc::new(config))
 }
 
-/// A certificate and its key, in PEM.
-fn own() -> Result<(String, String), String> {
-    let names = ["localhost", "meseta", "127.0.0.1", "::1"].map(str::to_owned);
-    let made = rcgen::generate_simple_self_signed(names.to_vec());
-    let made = made.map_err(|error| format!("a certificate cannot be made: {error}"))?;
-    Ok((made.cert.pem(), made.signing_key.serialize_pem()))
+/// A certificate that the server made for itself, and its key.
+struct Own {
+    cert_pem: String,
+    key_pem: String,
+}
+
+impl Own {
+    fn make() -> Result<Own, String> {
+        let names = ["localhost", "meseta", "127.0.0.1", "::1"].map(str::to_owned);
+        let made = rcgen::generate_simple_self_signed(names.to_vec());
+        let made = made.map_err(|error| format!("a certificate cannot be made: {error}"))?;
+        Ok(Own {
+            cert_pem: made.cert.pem(),
+            key_pem: made.signing_key.serialize_pem(),
+        })
+    }
+
+    /// Writes both for the next start.
+    fn keep(&self, (cert, key): (&Path, &Path)) -> Result<(), String> {
+        // One that has lost its key would be wrong beside another, if it cannot be replaced.
+        let _ = fs::remove_file(cert);
+        write_private(key, &self.key_pem)?;
+        write_private(cert, &self.cert_pem)
+    }
 }
 
 /// Writes a file that only the server's user may read. Whole or not at all: it is named when it is
@@ -98,4 +123,37 @@ pub(super) fn write_private(path: &Path, text: &str) -> Result<(), String> {
     file.write_all(text.as_bytes()).map_err(wrong)?;
     file.sync_all().map_err(wrong)?;
     fs::rename(&new, path).map_err(wrong)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_own_certificate_is_kept_and_used_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let kept = || [CERT_FILE, KEY_FILE].map(|name| fs::read(dir.path().join(name)).unwrap());
+        config(None, Some(dir.path())).unwrap();
+        let first = kept();
+        config(None, Some(dir.path())).unwrap();
+        assert_eq!(kept(), first);
+        // Without its key it is of no use.
+        fs::remove_file(dir.path().join(KEY_FILE)).unwrap();
+        config(None, Some(dir.path())).unwrap();
+        assert_ne!(kept(), first);
+        fs::write(dir.path().join(CERT_FILE), "no certificate").unwrap();
+        assert!(config(None, Some(dir.path())).is_err());
+    }
+
+    /// Mechanism: the server did not start on a full disk unless it had a certificate already, and only a server that
+    /// runs makes room.
+    #[test]
+    fn where_nothing_can_be_written_the_certificate_is_in_memory() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("file");
+        fs::write(&file, "").unwrap();
+        for unwritable in [dir.path().join("nosuch"), file] {
+            config(None, Some(&unwritable)).unwrap();
+        }
+    }
 }

@@ -178,8 +178,11 @@ impl Committer {
                 None => break,
             }
         }
+        let is_written = !group.items.is_empty() || !group.counted.is_empty();
         let (began, outcome) = (Instant::now(), self.write(group.items, group.counted));
-        self.shared.commits.note(group.members.len(), began);
+        if is_written && outcome.is_ok() {
+            self.shared.commits.note(group.members.len(), began);
+        }
         let members = group.members.into_iter();
         members.for_each(|member| drop(member.send(outcome.clone())));
     }
@@ -268,11 +271,8 @@ impl Committer {
 
     fn check_spaces(&self, writes: &WriteSet) -> Result<()> {
         let mut seen = None;
-        let checked = writes
-            .must_be_absent
-            .iter()
-            .chain(&writes.must_be_unchanged);
-        let checked = checked.map(|(space, _)| *space);
+        let (absent, unchanged) = (&writes.must_be_absent, &writes.must_be_unchanged);
+        let checked = absent.iter().chain(unchanged).map(|(space, _)| *space);
         for space in writes.written().map(|(space, _)| space).chain(checked) {
             if seen != Some(space) {
                 self.base.spaces.check(space)?;

@@ -87,9 +87,7 @@ pub(super) fn claim(dir: &Path) -> Result<DirectoryLock> {
     if dir.is_file() {
         return Err(unwritable(io::Error::other("it is a file")));
     }
-    let mut builder = DirBuilder::new();
-    let made = builder.recursive(true).mode(DIR_MODE).create(dir);
-    made.map_err(unwritable)?;
+    make(dir).map_err(unwritable)?;
     if check_version(dir)?.is_none() {
         check_not_foreign(dir)?;
     }
@@ -114,6 +112,21 @@ pub(super) fn claim(dir: &Path) -> Result<DirectoryLock> {
         is_sealed: version == Some(Version::Present),
         _file: file,
     })
+}
+
+/// Makes a directory, with those above it, unless it is there. A power cut takes none of them away, nor what is in it
+/// with them.
+fn make(dir: &Path) -> io::Result<()> {
+    let missing = missing(dir);
+    let mut builder = DirBuilder::new();
+    builder.recursive(true).mode(DIR_MODE).create(dir)?;
+    missing.into_iter().rev().try_for_each(sync_above)
+}
+
+/// Which of a directory and those above it are not there, the innermost first.
+pub(super) fn missing(dir: &Path) -> Vec<&Path> {
+    let is_missing = |dir: &&Path| !dir.as_os_str().is_empty() && !dir.exists();
+    dir.ancestors().take_while(is_missing).collect()
 }
 
 /// Takes from everybody but owner and group what they may do with a directory: what is in it cannot be reached then,
@@ -270,7 +283,17 @@ pub(super) fn write_version(dir: &Path, format: &str) -> io::Result<()> {
     file.sync_all()?;
     fs::rename(&new, dir.join(VERSION_FILE))?;
     sync_dir(dir)?;
-    // The directory itself may be new. Where the one above it cannot be read, it is not.
+    // The directory itself may be new.
+    sync_above(dir)
+}
+
+/// Makes the name of a directory survive a power cut. Where the one above it cannot be read, this is passed over: as a
+/// rule the directory is not new then.
+///
+/// # Errors
+///
+/// Those of the system.
+pub(super) fn sync_above(dir: &Path) -> io::Result<()> {
     if let Some(above) = dir.canonicalize()?.parent()
         && let Err(cause) = sync_dir(above)
         && cause.kind() != io::ErrorKind::PermissionDenied
@@ -401,4 +424,29 @@ fn lock(dir: &Path) -> Result<File> {
     Err(Error::InUse {
         dir: dir.to_path_buf(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn directories_above_are_made_and_named() {
+        let dir = tempfile::tempdir().unwrap();
+        let above = dir.path().join("a");
+        let inner = above.join("b");
+        assert_eq!(missing(&inner), [inner.as_path(), above.as_path()]);
+        make(&inner).unwrap();
+        assert!(missing(&inner).is_empty());
+        for made in [&above, &inner] {
+            let mode = fs::metadata(made).unwrap().permissions().mode();
+            assert_eq!(mode & 0o777, DIR_MODE, "{}", made.display());
+        }
+        // One that is there, and one that is above all.
+        make(&inner).unwrap();
+        sync_above(Path::new("/")).unwrap();
+        // The one above a single word is that of the process.
+        assert_eq!(missing(Path::new("nosuch")), [Path::new("nosuch")]);
+        sync_above(Path::new("src")).unwrap();
+    }
 }

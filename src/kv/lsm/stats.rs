@@ -4,6 +4,7 @@
 //! says of its journals does, so their files are looked at.
 
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -11,7 +12,7 @@ use std::time::{Duration, Instant};
 use fjall::{AbstractTree, Database, Keyspace};
 
 use super::rows::RowCache;
-use super::{Shared, journal};
+use super::{Shared, journal, room};
 use crate::kv::stats::{Amount, Number, Stats};
 
 /// Levels of the tree.
@@ -139,7 +140,11 @@ fn tell_journals(dir: &Path, tables_bytes: u64, to: &mut Vec<Number>) {
         return;
     };
     let sizes = journals.iter().filter_map(|path| fs::metadata(path).ok());
-    let sizes: Vec<u64> = sizes.map(|file| file.len()).collect();
+    // The library makes a journal 64 MiB long before it writes to it: of its length much are holes, which take nothing
+    // of the disk.
+    let sizes: Vec<u64> = sizes
+        .map(|file| file.blocks() * room::STAT_BLOCK_BYTES)
+        .collect();
     to.push(whole("meseta_lsm_disk_bytes", help, sizes.iter().sum()).of("part", "journals"));
     to.push(counted(
         "meseta_lsm_journals",
@@ -175,4 +180,62 @@ fn whole(name: &'static str, help: &'static str, amount: u64) -> Number {
 
 fn counted(name: &'static str, help: &'static str, count: usize) -> Number {
     whole(name, help, u64::try_from(count).unwrap_or(u64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kv::lsm::{Lsm, Options};
+    use crate::kv::{CommitError, Engine, Space, WriteSet};
+
+    /// A number that stands alone with its name, or is of a part.
+    fn number(engine: &Lsm, name: &str, part: Option<&str>) -> Amount {
+        let numbers = engine.stats().numbers;
+        let is_it = |number: &&Number| {
+            let of = number.of.as_ref().map(|(_, value)| value.as_str());
+            number.name == name && of == part
+        };
+        numbers.iter().find(is_it).unwrap().amount
+    }
+
+    /// Mechanism: a group of which no member was let in, or that only checked something, counted as a batch, and a
+    /// batch that failed counted as well.
+    #[tokio::test]
+    async fn what_writes_nothing_is_no_group() {
+        let dir = tempfile::tempdir().unwrap();
+        let engine = Lsm::open(&Options::new(dir.path())).unwrap();
+        engine.create_space(Space(1)).await.unwrap();
+        let expect = |count: u64| {
+            let members = number(&engine, "meseta_lsm_commits_total", None);
+            assert_eq!(members, Amount::Whole(count));
+            let groups = number(&engine, "meseta_lsm_commit_groups_total", None);
+            assert_eq!(groups, Amount::Whole(count));
+        };
+        expect(0);
+        let mut writes = WriteSet::blind();
+        writes.put(Space(1), "a", "1");
+        writes.must_be_absent.push((Space(1), b"a".to_vec()));
+        engine.commit(writes.clone()).await.unwrap();
+        expect(1);
+        let refused = engine.commit(writes).await;
+        assert!(matches!(refused, Err(CommitError::AlreadyExists { .. })));
+        let mut checks = WriteSet::blind();
+        checks.must_be_absent.push((Space(1), b"b".to_vec()));
+        engine.commit(checks).await.unwrap();
+        expect(1);
+        engine.close().await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_journal_has_as_many_bytes_as_it_takes_of_the_disk() {
+        let dir = tempfile::tempdir().unwrap();
+        let engine = Lsm::open(&Options::new(dir.path())).unwrap();
+        engine.create_space(Space(1)).await.unwrap();
+        let journals = number(&engine, "meseta_lsm_disk_bytes", Some("journals"));
+        let Amount::Whole(bytes) = journals else {
+            panic!("{journals:?}");
+        };
+        assert!((1..1 << 20).contains(&bytes), "{bytes}");
+        engine.close().await.unwrap();
+    }
 }

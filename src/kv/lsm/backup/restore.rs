@@ -91,13 +91,14 @@ struct Made {
 }
 
 impl Made {
-    /// Makes a directory, with those above it, unless it is there.
+    /// Makes a directory, with those above it, unless it is there. A power cut takes none of them away.
     fn dirs(&mut self, dir: &Path) -> Result<()> {
-        let is_missing = |dir: &&Path| !dir.as_os_str().is_empty() && !dir.exists();
-        let missing: Vec<&Path> = dir.ancestors().take_while(is_missing).collect();
-        for dir in missing.into_iter().rev() {
+        for dir in directory::missing(dir).into_iter().rev() {
             match copy::make_dir(dir) {
-                Ok(()) => self.paths.push(dir.to_path_buf()),
+                Ok(()) => {
+                    self.paths.push(dir.to_path_buf());
+                    directory::sync_above(dir).map_err(|cause| writing(dir, &cause))?;
+                }
                 Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(cause) => return Err(making(dir, &cause)),
             }
