@@ -242,7 +242,7 @@ impl Copier<'_> {
         }
     }
 
-    /// The counter of `AUTO_INCREMENT` goes on where it was.
+    /// The counter of `AUTO_INCREMENT` goes on behind the ids that were set aside.
     async fn copy_counter(&self, (old, new): (&Table, &Table)) -> Result<()> {
         let key = SystemKey::Counter(old.id.0).encode();
         if let Some(record) = self.source.get(SYSTEM_SPACE, &key).await? {
