@@ -139,7 +139,8 @@ impl Definitions {
     }
 }
 
-fn no_table(database: &str, name: &str) -> Error {
+/// Error 1146.
+pub(crate) fn no_table(database: &str, name: &str) -> Error {
     let text = format!("Table '{database}.{name}' doesn't exist");
     Error::new(Code::TableMissing, text)
 }

@@ -200,22 +200,25 @@ mod tests {
         assert!(text.contains(told), "{text}");
     }
 
-    #[test]
-    fn each_line_is_an_object() {
+    /// The lines that something logs, as objects.
+    fn objects_of(run: impl FnOnce()) -> Vec<Value> {
         let lines = Lines::default();
         let logs = tracing_subscriber::fmt()
             .with_writer(lines.clone())
             .event_format(Json)
             .finish();
-        tracing::subscriber::with_default(logs, || {
+        tracing::subscriber::with_default(logs, run);
+        let text = String::from_utf8(lines.0.lock().clone()).unwrap();
+        let objects = text.lines().map(serde_json::from_str);
+        objects.collect::<Result<_, _>>().unwrap()
+    }
+
+    #[test]
+    fn each_line_is_an_object() {
+        let objects = objects_of(|| {
             tracing::warn!(id = 7, level = "x", "a \"quoted\"\nline");
             tracing::info!(is_so = true, error = %"why");
         });
-        let text = String::from_utf8(lines.0.lock().clone()).unwrap();
-        let objects: Vec<Value> = text
-            .lines()
-            .map(|line| serde_json::from_str(line).unwrap())
-            .collect();
         assert_eq!(objects.len(), 2);
         assert_eq!(objects[0]["message"], "a \"quoted\"\nline");
         assert_eq!(
@@ -238,16 +241,10 @@ mod tests {
     #[test]
     fn a_panic_is_an_object_too() {
         log_panics();
-        let lines = Lines::default();
-        let logs = tracing_subscriber::fmt()
-            .with_writer(lines.clone())
-            .event_format(Json)
-            .finish();
-        tracing::subscriber::with_default(logs, || {
-            assert!(catch_unwind(fail).is_err());
-        });
-        let text = String::from_utf8(lines.0.lock().clone()).unwrap();
-        let object: Value = serde_json::from_str(&text).unwrap();
+        let objects = objects_of(|| assert!(catch_unwind(fail).is_err()));
+        let [object] = objects.as_slice() else {
+            panic!("{objects:?}");
+        };
         assert_eq!(object["message"], "a thread panicked");
         assert_eq!(object["level"], "ERROR");
         // By these words a log is searched, whatever its format.

@@ -15,6 +15,7 @@ mod view;
 use std::sync::Arc;
 
 use super::{Done, Reply, Session, system};
+use crate::catalog::store::no_table;
 use crate::catalog::{IndexState, Table};
 use crate::error::{Code, Error, Result};
 use crate::exec::ddl;
@@ -94,8 +95,7 @@ impl Session {
     fn note_if_missing(&self, (database, name): &(String, String)) -> bool {
         let is_missing = !self.shared.catalog.current().has(database, name);
         if is_missing {
-            let text = format!("Table '{database}.{name}' doesn't exist");
-            self.note(&Error::new(Code::TableMissing, text));
+            self.note(&no_table(database, name));
         }
         is_missing
     }

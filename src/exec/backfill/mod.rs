@@ -48,7 +48,7 @@ use crate::codec::keyspace::SystemKey;
 use crate::error::{Code, Error, Result};
 use crate::kv::{Engine, Key, KeyRange, Page, Scan, WriteSet};
 
-/// How often a build in line looks whether what it is to build is still there.
+/// How often a build that waits looks whether there is room by now, or still something to build.
 const LOOK_EVERY: Duration = Duration::from_millis(if cfg!(test) { 20 } else { 1000 });
 
 /// What becomes of an index whose build fails or is killed.

@@ -5,11 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use super::{Backfill, Job, Turn, in_line};
+use super::{Backfill, Job, LOOK_EVERY, Turn, in_line};
 use crate::error::{Code, Error, Result};
-
-/// How often a build that waits for room looks for it.
-const LOOK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// After this time a build is tried again that a failed read has ended.
 const RETRY_INTERVAL: Duration = Duration::from_millis(if cfg!(test) { 20 } else { 2000 });
@@ -57,7 +54,7 @@ impl Backfill {
         job.progress.lacks_room.store(true, Ordering::Relaxed);
         while !job.is_attended() {
             tokio::select! {
-                () = tokio::time::sleep(LOOK_INTERVAL) => {}
+                () = tokio::time::sleep(LOOK_EVERY) => {}
                 error = job.cancel.stopped() => return Err(error),
             }
             if self.engine.check_room(0).is_ok() {

@@ -400,9 +400,10 @@ impl Session {
         if mode == Some(IndexMode::Async) && plan.first != alter::Part::Before {
             return Ok(());
         }
-        let is_ours = |index: &&Index| added.contains(&index.id) || again.contains(&index.id);
-        let ours = table.indexes.iter().filter(is_ours);
-        let ours: Vec<String> = ours.map(|index| index.name.clone()).collect();
+        let ours = Added {
+            table: Arc::clone(table),
+            ids: [added, again].concat(),
+        };
         let built = self.await_indexes((&name, &ours), &jobs).await;
         if built.is_err() && !added.is_empty() {
             self.undo(plan, (published, added)).await?;

@@ -30,6 +30,15 @@ pub(super) struct Added {
     pub(super) ids: Vec<IndexId>,
 }
 
+impl Added {
+    /// Their names.
+    fn names(&self) -> impl Iterator<Item = &str> {
+        let is_new = |index: &&Index| self.ids.contains(&index.id);
+        let indexes = self.table.indexes.iter().filter(is_new);
+        indexes.map(|index| index.name.as_str())
+    }
+}
+
 impl Session {
     pub(in crate::session) async fn create_index(
         &mut self,
@@ -154,10 +163,7 @@ impl Session {
         match mode {
             Some(IndexMode::Async) => Ok(()),
             Some(IndexMode::Sync) | None => {
-                let is_new = |index: &&Index| added.ids.contains(&index.id);
-                let indexes = added.table.indexes.iter().filter(is_new);
-                let names: Vec<String> = indexes.map(|index| index.name.clone()).collect();
-                let built = self.await_indexes((name, &names), &jobs).await;
+                let built = self.await_indexes((name, added), &jobs).await;
                 if built.is_err() {
                     self.take_back(name, &added.ids).await?;
                 }
@@ -207,7 +213,7 @@ impl Session {
     /// for an index it is the one of that name, as if they had come first.
     pub(super) async fn await_indexes(
         &self,
-        (name, indexes): (&(String, String), &[String]),
+        (name, added): (&(String, String), &Added),
         jobs: &[Arc<Job>],
     ) -> Result<()> {
         let mut built = self.await_builds(jobs).await;
@@ -220,7 +226,7 @@ impl Session {
                 return Err(error);
             };
             let mut ids = Vec::new();
-            for index in indexes {
+            for index in added.names() {
                 let position = table.index_position(index);
                 let found = position.and_then(|position| table.indexes.get(position));
                 match found.map(|index| (index.state, index.id)) {

@@ -190,17 +190,22 @@ pub(super) fn is_computed(select: &Select, output_idx: usize) -> bool {
     let Some(output) = select.outputs.get(output_idx) else {
         return false;
     };
-    let may_be = if let ExprKind::Column(idx) = output.expr.kind {
-        let aggregation = select.aggregation.as_ref();
-        let is_aggregate = aggregation.is_some_and(|aggregation| aggregation.keys.len() <= idx);
-        is_aggregate || select.windowing.is_some()
-    } else {
-        !matches!(
-            output.expr.kind,
-            ExprKind::Literal(_) | ExprKind::Parameter(_)
-        )
+    let ExprKind::Column(idx) = output.expr.kind else {
+        return has_more_digits(&output.expr);
     };
-    may_be && matches!(output.expr.ty, ColumnType::Decimal { .. })
+    let aggregation = select.aggregation.as_ref();
+    let is_aggregate = aggregation.is_some_and(|aggregation| aggregation.keys.len() <= idx);
+    (is_aggregate || select.windowing.is_some())
+        && matches!(output.expr.ty, ColumnType::Decimal { .. })
+}
+
+/// Whether an expression over a row may have more digits than its type shows.
+fn has_more_digits(expr: &Expr) -> bool {
+    let is_given = matches!(
+        expr.kind,
+        ExprKind::Column(_) | ExprKind::Literal(_) | ExprKind::Parameter(_)
+    );
+    !is_given && matches!(expr.ty, ColumnType::Decimal { .. })
 }
 
 /// The value as it is, with digits that its type does not show.
@@ -215,15 +220,10 @@ pub(super) fn exact(expr: Expr) -> Expr {
 /// What a query gives for a column of numbers: bytes that are written out as a number, and a quotient with all its
 /// digits, of which a client is shown some.
 pub(super) fn as_stored(expr: Expr) -> Expr {
-    let expr = literal::as_number(expr);
-    if !matches!(
-        expr.kind,
-        ExprKind::Binary(..) | ExprKind::Unary(..) | ExprKind::Slot(_)
-    ) || !matches!(expr.ty, ColumnType::Decimal { .. })
-    {
-        return expr;
+    if has_more_digits(&expr) {
+        return exact(expr);
     }
-    exact(expr)
+    literal::as_number(expr)
 }
 
 fn may_be_year(expr: &Expr) -> bool {

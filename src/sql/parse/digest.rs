@@ -189,8 +189,8 @@ impl Scratch {
         last.kind != Kind::Word(Word::NOT) && begins_expression(Piece::Token(*last))
     }
 
-    /// Whether this is a password that `ANSI_QUOTES` makes a name of. A statement that is not supported is skipped, and
-    /// not refused for that.
+    /// Whether this is a password that `ANSI_QUOTES` makes a name of. A statement that is not supported is skipped unread,
+    /// so nobody refuses its password for being a name.
     fn is_password(&self, sql: &[u8], token: Token) -> bool {
         if !bytes_of(token, sql).starts_with(b"\"") {
             return false;
