@@ -1,6 +1,8 @@
 //! What others do while an ALTER TABLE looks at rows or builds indexes: none of it is lost, whatever
 //! becomes of the statement, and nothing of the statement outlives it.
 
+use std::time::Duration;
+
 use tokio::task::JoinHandle;
 
 use crate::catalog::IndexState;
@@ -421,6 +423,8 @@ async fn an_index_that_is_built_again_meanwhile_is_waited_for() {
         while server.table("t").columns[1].ty == ColumnType::Float {
             tokio::task::yield_now().await;
         }
+        // The build of the index as it was has ended by then, and the other one's is in line.
+        tokio::time::sleep(Duration::from_millis(200)).await;
         drop(held);
         first.await.unwrap().unwrap();
         let table = server.table("t");
