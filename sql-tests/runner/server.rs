@@ -68,11 +68,13 @@ impl Server {
     fn wait_until_listening(&mut self) -> io::Result<String> {
         let deadline = Instant::now() + START_TIMEOUT;
         loop {
+            // The status first: the log of a server that has ended is whole, and one read before lacks its last words.
+            let ended = self.child().try_wait()?;
             let log = fs::read_to_string(&self.log_path).unwrap_or_default();
             if let Some(address) = address_in(&log) {
                 return Ok(address);
             }
-            if let Some(status) = self.child().try_wait()? {
+            if let Some(status) = ended {
                 let text = format!("the server ended with {status}: {log}");
                 return Err(io::Error::other(text));
             }
