@@ -31,7 +31,8 @@ def machine():
 
 
 def disk(directory):
-    return command_output("df", "--output=source,fstype", directory).splitlines()[-1]
+    last = command_output("df", "--output=source,fstype", directory).splitlines()[-1]
+    return " ".join(last.split())
 
 
 def commit():

@@ -1,12 +1,9 @@
-"""The matrix as a page of Markdown with bars, and its numbers as JSON."""
+"""The matrix as a page of Markdown with bars. A run replaces the parts that it has measured."""
 
-import dataclasses
 import glob
-import json
 import os
-import time
 
-from . import machine, plot, quiet
+from . import parts, plot, quiet
 from .matrix import LOAD_CORES_MAX, NAMES, latencies, profile_commands
 from .others import OTHERS_MAX
 from .table import aligned, without_third
@@ -19,6 +16,8 @@ GROUPS = {
     "latency": "Latency at half load",
     "size": "Load and size",
     "written": "Written to disk",
+    "beside": "Reads beside the server's own work",
+    "numbers": "Other numbers",
 }
 QUIETLY = (
     f"A run counts when the host took at most {quiet.STOLEN_MAX:.1%} of the processors meanwhile (`steal` of `/proc/stat`), "
@@ -42,7 +41,7 @@ NOTES = {
                "leaves a server one processor of two, and lowers the possible rate of those that use more. What is found without it, "
                "at half of what is possible then, stands below; the goal is judged by the first. On a "
                "machine with one processor there is nothing to part, and the lines say that. What the machine itself makes of "
-               "a percentile is told by a server that answers each statement with the same bytes at once, under \"Other numbers\". " + QUIETLY,
+               "a percentile is told by a server that answers each statement with the same bytes at once. " + QUIETLY,
     "size": "Rows of sysbench's table with its index.",
     "written": "Random updates of rows of sysbench's table with its index. Bytes are `write_bytes` of `/proc/PID/io`. The updates "
                "come in stretches without a pause between them, of as many whatever `--seconds` is, once and not `--repeats` times; "
@@ -53,6 +52,9 @@ NOTES = {
                "once for several updates. With the log of 96 MiB that it comes with they are written out much sooner. "
                "Where the pool holds a part, an update writes out the page that another left; it reads one, too, past the system's "
                "cache, from which the others are served here: of the rates of that line nothing follows.",
+    "beside": "Point reads of Meseta at a moderate rate, alone and then while it does such work all the time; it is compared with "
+              "itself. " + QUIETLY,
+    "numbers": "Percentiles: " + QUIETLY[0].lower() + QUIETLY[1:],
 }
 PLOTS = {
     "throughput": ("per_second", "per second, more is better"),
@@ -61,40 +63,18 @@ PLOTS = {
 }
 
 
-def kept(directory):
-    """The benches that the page in a directory tells of."""
-    try:
-        with open(os.path.join(directory, "results.json")) as file:
-            found = json.load(file)
-    except (FileNotFoundError, ValueError):
-        return set()
-    return set(found.get("benches", (line["name"] for line in found["lines"])))
-
-
-def write(directory, table, options, facts):
+def write(directory, new):
+    """Makes the page of a directory anew, with these parts in the place of those that it had of the same groups."""
     os.makedirs(directory, exist_ok=True)
+    found = {**parts.read(directory), **new}
+    found = {group: found[group] for group in GROUPS if group in found}
     for path in old_plots(directory):
         os.remove(path)
-    parts = [head(options, facts), goals(table), behind(table), limited(table), loud(table), disturbed(table)]
-    for group in GROUPS:
-        lines = [line for line in table.lines if line.group == group]
-        if lines or (group == "size" and table.sizes):
-            parts.append(section(directory, group, lines, table.sizes))
-    parts.append(others(table))
+    texts = [head(found), goals(found), behind(found), limited(found), loud(found), disturbed(found)]
+    texts += [section(directory, group, part) for group, part in found.items()]
     with open(os.path.join(directory, "README.md"), "w") as file:
-        file.write("\n\n".join(part for part in parts if part) + "\n")
-    with open(os.path.join(directory, "results.json"), "w") as file:
-        json.dump({
-            "facts": facts,
-            "benches": options.names,
-            "lines": [dataclasses.asdict(line) for line in table.lines],
-            "sizes": [dataclasses.asdict(size) for size in table.sizes],
-            "goals": table.goals,
-            "others": table.own,
-            "unsettled": table.unsettled,
-            "disturbed": table.disturbed,
-        }, file, indent=1)
-        file.write("\n")
+        file.write("\n\n".join(text for text in texts if text) + "\n")
+    parts.keep(directory, found)
 
 
 def old_plots(directory):
@@ -103,95 +83,98 @@ def old_plots(directory):
         yield from glob.glob(os.path.join(glob.escape(directory), f"{group}-*.svg"))
 
 
-def facts(directory):
-    return {
-        "machine": machine.machine(), "disk": machine.disk(directory), "commit": machine.commit(),
-        "versions": machine.versions(), "day": time.strftime("%Y-%m-%d", time.gmtime()),
-    }
-
-
-def head(options, facts):
+def head(found):
+    measured = [("part", "commit", "day", "machine", "disk", "runs")]
+    for group, part in found.items():
+        measured.append((
+            GROUPS[group], part.facts["commit"], part.facts["day"], part.facts["machine"], part.facts["disk"], runs(part)))
+    versions = dict.fromkeys(version for part in found.values() for version in part.facts["versions"])
     lines = [
         "# Benchmarks",
         "",
-        "Written by `scripts/bench --report`; do not edit. Meseta beside MariaDB with InnoDB and with MyRocks, all three in one run, "
-        "on one disk, each commit synced before it is answered.",
+        "Written by `scripts/bench --report`; do not edit. Meseta beside MariaDB with InnoDB and with MyRocks. Within a part all "
+        "servers were measured in one run, on one disk, each commit synced before it is answered. Parts may be of other runs, and "
+        "their figures are not compared with those of another part.",
         "",
-        f"- machine: {facts['machine']}; server and load share it, and but for the latency at half load either may run on any "
-        "processor",
-        f"- disk: {facts['disk']}",
-        f"- commit: {facts['commit']}, {facts['day']}",
-        *(f"- {version}" for version in facts["versions"]),
-        f"- medians of {options.repeats} run{'s' if options.repeats != 1 else ''} of {options.seconds} s, whose order goes round, with the least and the most where "
-        "they differ; each begins when all servers are quiet",
+        *aligned(measured),
+        "",
+        "- Server and load share the machine, and but for the latency at half load either may run on any processor.",
+        *(f"- {version}" for version in versions),
+        "- Figures are medians of the runs, whose order goes round, with the least and the most where they differ. Each begins when "
+        "all servers are quiet.",
         "- Meseta: as it comes, with a cache of 4 GiB. InnoDB: buffer pool 4 GiB, log 1 GiB, "
         "`innodb_flush_log_at_trx_commit=1`. MyRocks: block cache 4 GiB, Bloom filters, LZ4, READ COMMITTED, "
         "`rocksdb_flush_log_at_trx_commit=1`. Both: no binary log, `performance_schema=OFF`.",
-        f"- runs beside which other processes took more than {OTHERS_MAX:.0%} of a processor are listed under "
-        "\"Disturbed runs\"; without that heading there was none",
-        f"- at most {options.rows:,} rows in a table: all of them fit into each server's cache, so reads do not wait for the disk, "
-        "unless a bench says otherwise",
+        f"- Runs beside which other processes took more than {OTHERS_MAX:.0%} of a processor are listed under "
+        "\"Disturbed runs\"; without that heading there was none.",
+        "- All rows fit into each server's cache, so reads do not wait for the disk, unless a bench says otherwise.",
     ]
     return "\n".join(lines)
 
 
-def goals(table):
-    if not table.goals:
+def runs(part):
+    count, seconds, rows = (part.extent[name] for name in ("repeats", "seconds", "rows"))
+    return f"{count} of {seconds} s, at most {rows:,} rows in a table"
+
+
+def goals(found):
+    rows = [goal for part in found.values() for goal in part.goals]
+    if not rows:
         return ""
-    rows = [("what", "measured", "goal", "reached"), *table.goals]
-    return "## Goals\n\n" + "\n".join(aligned(rows))
+    return "## Goals\n\n" + "\n".join(aligned([("what", "measured", "goal", "reached"), *rows]))
 
 
-def behind(table):
+def behind(found):
     """What failed or met another, and where another server does more or takes less."""
-    found = []
-    for line in table.lines:
-        found.extend(f"- {line.what}: {name} failed: {why}" for name, why in line.failed.items())
-        found.extend(f"- {line.what}: {values['conflicts']:,.0f} statements of {name} ended with a conflict"
-                     for name, values in line.values.items() if values.get("conflicts"))
-        # Of rates that were given nothing follows.
-        slower = [] if line.is_held else ratios(line, "per_second", lambda ratio: ratio < 1)
-        costlier = ratios(line, "cpu_us", lambda ratio: 1 < ratio)
-        later = ratios(line, "p99_us", lambda ratio: 1 < ratio)
-        more = ratios(line, "bytes", lambda ratio: 1 < ratio)
-        told = [f"{what} {', '.join(others)}" for what, others in (
-            (f"{line.unit}/s", slower), ("server CPU", costlier), ("p99", later), ("bytes written", more),
-        ) if others]
-        if told:
-            found.append(f"- {line.what}: {'; '.join(told)}")
-    if not found:
+    told = [text for part in found.values() for line in part.lines for text in behind_of(line)]
+    if not told:
         return ""
-    return "\n".join(["## Where Meseta is behind", "", *found])
+    return "\n".join(["## Where Meseta is behind", "", *told])
 
 
-def limited(table):
+def behind_of(line):
+    yield from (f"- {line.what}: {name} failed: {why}" for name, why in line.failed.items())
+    yield from (f"- {line.what}: {values['conflicts']:,.0f} statements of {name} ended with a conflict"
+                for name, values in line.values.items() if values.get("conflicts"))
+    # Of rates that were given nothing follows.
+    slower = [] if line.is_held else ratios(line, "per_second", lambda ratio: ratio < 1)
+    costlier = ratios(line, "cpu_us", lambda ratio: 1 < ratio)
+    later = ratios(line, "p99_us", lambda ratio: 1 < ratio)
+    more = ratios(line, "bytes", lambda ratio: 1 < ratio)
+    told = [f"{what} {', '.join(others)}" for what, others in (
+        (f"{line.unit}/s", slower), ("server CPU", costlier), ("p99", later), ("bytes written", more),
+    ) if others]
+    if told:
+        yield f"- {line.what}: {'; '.join(told)}"
+
+
+def limited(found):
     """Rates that tell what the load generator can do."""
-    found = [
+    told = [
         f"- {line.what}: {name}, {line.value(name, 'load_cores'):.0%} of a processor"
-        for line in table.lines for name in NAMES if line.is_of_the_load(name)
+        for part in found.values() for line in part.lines for name in NAMES if line.is_of_the_load(name)
     ]
-    if not found:
+    if not told:
         return ""
     return "\n".join([
         "## Where the load generator is the limit", "",
         f"It has one thread, which took at least {LOAD_CORES_MAX:.0%} of a processor: the rate may be its own, and the server "
-        "may be able to do more.", "", *found])
+        "may be able to do more.", "", *told])
 
 
-def loud(table):
-    if not table.unsettled:
-        return ""
-    return "\n".join(["## What began although a server was not quiet", "", *(f"- {what}" for what in table.unsettled)])
+def loud(found):
+    told = [f"- {what}" for part in found.values() for what in part.unsettled]
+    return "\n".join(["## What began although a server was not quiet", "", *told]) if told else ""
 
 
-def disturbed(table):
-    if not table.disturbed:
+def disturbed(found):
+    told = [f"- {what}" for part in found.values() for what in part.disturbed]
+    if not told:
         return ""
     return "\n".join([
         "## Disturbed runs", "",
         "What other processes took of a processor meanwhile: neither the servers of the bench, nor the load, nor the kernel's threads. "
-        "The figures are those of a machine that was not idle.", "",
-        *(f"- {what}" for what in table.disturbed)])
+        "The figures are those of a machine that was not idle.", "", *told])
 
 
 def ratios(line, measure, is_behind):
@@ -199,33 +182,40 @@ def ratios(line, measure, is_behind):
     return [f"{ratio:.2f} times {other}" for other, ratio in found if ratio is not None and is_behind(ratio)]
 
 
-def section(directory, group, lines, sizes):
-    parts = [f"## {GROUPS[group]}", NOTES[group]]
-    if lines:
-        parts.append("\n".join(aligned(rows(lines))))
-        parts.append(stretches_table(lines))
+def section(directory, group, part):
+    texts = [f"## {GROUPS[group]}", NOTES[group]]
+    if part.lines:
+        texts.append("\n".join(aligned(rows(part.lines))))
+        texts.append(stretches_table(part.lines))
     for kind, (measure, unit) in PLOTS.items():
         if group == "written" or group == "latency" and measure == "per_second":
             continue
-        groups = [(line.name, {name: line.value(name, measure) for name in NAMES
-                               if line.value(name, measure) is not None}) for line in lines]
-        parts.append(plotted(directory, f"{group}-{kind}", f"{GROUPS[group]}: {kind}", unit, groups))
+        texts.append(plotted(directory, f"{group}-{kind}", f"{GROUPS[group]}: {kind}", unit, bars_of(part, measure)))
     if group == "size":
-        parts.append(size_table(sizes))
-        groups = [(size.compression, {name: size.bytes[name] / size.rows for name in NAMES if name in size.bytes})
-                  for size in sizes]
-        parts.append(plotted(directory, "size-bytes", "Size on disk", "bytes per row, less is better", groups))
+        texts.append(size_table(part.sizes))
+        bars = [(size.compression, {name: size.bytes[name] / size.rows for name in NAMES if name in size.bytes})
+                for size in part.sizes]
+        texts.append(plotted(directory, "size-bytes", "Size on disk", "bytes per row, less is better", bars))
     if group == "written":
-        written = [(line.name, {name: line.value(name, "bytes") for name in NAMES
-                                if line.value(name, "bytes") is not None}) for line in lines]
-        parts.append(plotted(directory, "written-bytes", "Written to disk",
-                             "bytes per update, less is better", written))
-    if lines:
-        parts.append(profiles(profile_commands(line.name, [line.name]) for line in lines if line.is_profiled))
-    return "\n\n".join(part for part in parts if part)
+        texts.append(plotted(directory, "written-bytes", "Written to disk", "bytes per update, less is better",
+                             bars_of(part, "bytes")))
+    if part.own:
+        texts.append("\n".join(aligned(without_third(part.own))))
+    texts.append(profiles(part))
+    return "\n\n".join(text for text in texts if text)
 
 
-def profiles(commands):
+def bars_of(part, measure):
+    return [(line.name, {name: line.value(name, measure) for name in NAMES if line.value(name, measure) is not None})
+            for line in part.lines]
+
+
+def profiles(part):
+    commands = [profile_commands(line.name, [line.name]) for line in part.lines if line.is_profiled]
+    if part.profiled:
+        commands.append(profile_commands("beside", part.profiled))
+    if not commands:
+        return ""
     return "What Meseta's time goes to:\n\n```sh\n" + "\n".join(commands) + "\n```"
 
 
@@ -321,14 +311,3 @@ def plotted(directory, name, title, unit, groups):
     with open(os.path.join(directory, f"{name}.svg"), "w") as file:
         file.write(plot.bars(title, unit, groups))
     return f"![{title}]({name}.svg)"
-
-
-def others(table):
-    """The benches of one or two servers, if they were run too."""
-    if not table.own:
-        return ""
-    parts = [
-        f"## Other numbers\n\nPercentiles: {QUIETLY[0].lower()}{QUIETLY[1:]}", "\n".join(aligned(without_third(table.own)))]
-    if table.profiled:
-        parts.append(profiles([profile_commands("beside", table.profiled)]))
-    return "\n\n".join(parts)

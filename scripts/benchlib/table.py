@@ -10,6 +10,8 @@ THIRD = (4, 5)
 
 
 class Table:
+    """What the benches of one group have measured."""
+
     def __init__(self):
         self.rows = []
         # The rows of benches of one or two servers, and what `matrix` has measured: for the report.
@@ -33,10 +35,13 @@ class Table:
             self.own.append(row)
         print(" | ".join(cell for cell in row if cell), flush=True)
 
-    def show(self):
-        has_third = any(row[at] for row in self.rows for at in THIRD)
-        for line in aligned([COLUMNS, *self.rows] if has_third else without_third(self.rows)):
-            print(line)
+
+def show(tables):
+    """Prints all rows as one table."""
+    rows = [row for table in tables for row in table.rows]
+    has_third = any(row[at] for row in rows for at in THIRD)
+    for line in aligned([COLUMNS, *rows] if has_third else without_third(rows)):
+        print(line)
 
 
 def without_third(rows):
