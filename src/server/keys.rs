@@ -6,7 +6,10 @@
 //!
 //! Source: MySQL 8.0 Reference Manual, "Caching SHA-2 Pluggable Authentication".
 
-use std::path::PathBuf;
+use std::fmt::Display;
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use rsa::pkcs8::{DecodePrivateKey, EncodePrivateKey, EncodePublicKey, LineEnding};
@@ -69,16 +72,15 @@ impl Keys {
         let Some(path) = &self.path else {
             return pair_of(make()?);
         };
-        if let Ok(pem) = std::fs::read_to_string(path) {
-            let key = RsaPrivateKey::from_pkcs8_pem(&pem);
-            let key = key.map_err(|error| format!("{}: {error}", path.display()))?;
-            return pair_of(key);
+        let wrong = |error: &dyn Display| format!("{}: {error}", path.display());
+        match fs::read_to_string(path) {
+            Ok(pem) => {
+                let key = RsaPrivateKey::from_pkcs8_pem(&pem);
+                pair_of(key.map_err(|error| wrong(&error))?)
+            }
+            Err(error) if error.kind() == ErrorKind::NotFound => make_and_keep(path),
+            Err(error) => Err(wrong(&error)),
         }
-        let key = make()?;
-        let pem = key.to_pkcs8_pem(LineEnding::LF);
-        let pem = pem.map_err(|error| error.to_string())?;
-        write_private(path, &pem)?;
-        pair_of(key)
     }
 
     /// The public key in PEM.
@@ -101,6 +103,17 @@ impl Keys {
     }
 }
 
+/// Where nothing can be written, as on a full disk, the key lives as long as the server.
+fn make_and_keep(path: &Path) -> Result<Pair, String> {
+    let key = make()?;
+    let pem = key.to_pkcs8_pem(LineEnding::LF);
+    let pem = pem.map_err(|error| error.to_string())?;
+    if let Err(cause) = write_private(path, &pem) {
+        tracing::warn!(%cause, "the RSA key cannot be kept: the next start makes another");
+    }
+    pair_of(key)
+}
+
 fn make() -> Result<RsaPrivateKey, String> {
     RsaPrivateKey::new(&mut OsRng, KEY_BITS).map_err(|error| error.to_string())
 }
@@ -112,4 +125,36 @@ fn pair_of(private: RsaPrivateKey) -> Result<Pair, String> {
         private,
         public_pem: public_pem.map_err(|error| error.to_string())?,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn public_of(dir: &Path) -> Option<String> {
+        let keys = Keys {
+            path: Some(dir.join(KEY_FILE)),
+            pair: OnceLock::new(),
+        };
+        keys.pair().map(|pair| pair.public_pem.clone())
+    }
+
+    #[test]
+    fn a_key_is_kept_and_used_again_and_a_wrong_one_is_not_replaced() {
+        let dir = tempfile::tempdir().unwrap();
+        let first = public_of(dir.path()).unwrap();
+        assert_eq!(public_of(dir.path()).unwrap(), first);
+        fs::write(dir.path().join(KEY_FILE), "no key").unwrap();
+        assert_eq!(public_of(dir.path()), None);
+        assert_eq!(fs::read(dir.path().join(KEY_FILE)).unwrap(), b"no key");
+    }
+
+    /// Mechanism: on a full disk there was no key, and a login by `caching_sha2_password` without TLS was refused: the
+    /// one that was to make room.
+    #[test]
+    fn where_nothing_can_be_written_the_key_is_in_memory() {
+        let dir = tempfile::tempdir().unwrap();
+        let key = public_of(&dir.path().join("nosuch"));
+        assert!(key.is_some_and(|pem| pem.contains("PUBLIC KEY")));
+    }
 }

@@ -362,7 +362,7 @@ impl Committer {
                 None => batch.remove(&self.data, key),
             }
         }
-        match batch.commit() {
+        match self.settled(batch.commit()) {
             Ok(()) => {
                 if self.durability == Durability::Sync {
                     self.note_synced();
@@ -465,7 +465,7 @@ impl Committer {
         batch.insert(&self.data, key, value);
         let counted = Counted::of(space, keys_count);
         self.counts.put(counted, (&mut batch, &self.data));
-        let written = batch.commit();
+        let written = self.settled(batch.commit());
         written.map_err(|cause| self.fail("writing a space record", &cause))?;
         if waits == Waits::ForDisk {
             self.run.note_synced();

@@ -5,6 +5,7 @@
 //! next commit; a commit that waits for a flush then would wait for ever. So the committer waits itself,
 //! in front of the library, and looks for the failure meanwhile and when it is idle.
 
+use std::io;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -82,6 +83,20 @@ impl Committer {
             Ok(()) => {}
             Err(fjall::Error::Poisoned) => drop(self.fail_in_background()),
             Err(cause) => drop(self.fail("writing the journal", &cause)),
+        }
+    }
+
+    /// What came of writing a batch, with what threads in the background say by then. They let go of the journal before they
+    /// say that a sync of theirs has failed, or that of the journal's name: who gets the journal in between writes where a
+    /// power cut may take everything away, and must not say that it is kept.
+    pub(super) fn settled(&self, written: fjall::Result<()>) -> fjall::Result<()> {
+        written?;
+        match self.db.persist(PersistMode::Buffer) {
+            Err(fjall::Error::Poisoned) => {
+                let cause = self.fail_in_background().to_string();
+                Err(fjall::Error::Io(io::Error::other(cause)))
+            }
+            Ok(()) | Err(_) => Ok(()),
         }
     }
 

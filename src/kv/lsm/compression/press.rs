@@ -48,19 +48,8 @@ impl Press {
             return Press::Off;
         }
         drop(wanted);
-        let known = compression.known.read().get(&space).cloned();
-        match known {
-            None => Press::Gather(Arc::clone(compression), Samples::default()),
-            Some(Known::Read(dictionary)) => Press::with(dictionary),
-            Some(Known::Useless) => Press::Off,
-            Some(Known::OnDisk) => match compression.dictionary(space) {
-                Ok(found) => found.map_or(Press::Off, Press::with),
-                Err(cause) => {
-                    tracing::error!(%space, %cause, "values are not compressed");
-                    Press::Off
-                }
-            },
-        }
+        let gather = || Press::Gather(Arc::clone(compression), Samples::default());
+        compression.decided(space).unwrap_or_else(gather)
     }
 
     fn with(dictionary: Arc<Dictionary>) -> Press {
@@ -122,11 +111,28 @@ impl Samples {
 }
 
 impl Compression {
-    /// Makes the dictionary of a space, unless another compaction has.
+    /// What is done with the values of a space; `None` as long as nobody has looked whether a dictionary is of use.
+    fn decided(&self, space: Space) -> Option<Press> {
+        let known = self.known.read().get(&space).cloned();
+        Some(match known? {
+            Known::Read(dictionary) => Press::with(dictionary),
+            Known::Useless => Press::Off,
+            Known::OnDisk => match self.dictionary(space) {
+                Ok(found) => found.map_or(Press::Off, Press::with),
+                Err(cause) => {
+                    tracing::error!(%space, %cause, "values are not compressed");
+                    Press::Off
+                }
+            },
+        })
+    }
+
+    /// Makes the dictionary of a space, unless another compaction has. One that is there is never replaced: values may
+    /// have been packed with it, also where the space was dropped since, and who began before reads them.
     fn make(&self, space: Space, samples: &Samples) -> Press {
         let _one_at_a_time = self.making.lock();
-        if let Some(Known::Read(made)) = self.known.read().get(&space) {
-            return Press::with(Arc::clone(made));
+        if let Some(press) = self.decided(space) {
+            return press;
         }
         let Some(dictionary) = Dictionary::train(&samples.bytes, &samples.sizes) else {
             tracing::info!(

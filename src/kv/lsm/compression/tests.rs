@@ -395,6 +395,34 @@ async fn the_dictionary_of_a_dropped_space_goes_and_the_others_stay() {
     assert!(path.join("1.kept").exists());
 }
 
+/// Mechanism: a compaction that had begun before there was a dictionary, and saw enough values after the space was dropped, made
+/// another one in its place, or found that none is of use: who had begun to read before could not go on.
+#[test]
+fn a_dictionary_that_is_there_is_not_made_again() {
+    let scratch = tempfile::tempdir().unwrap();
+    let compression = Arc::new(Compression::open(scratch.path(), 128 << 10).unwrap());
+    let space = SPACES[0];
+    compression.want(HashSet::from([space]));
+    let mut random = StdRng::seed_from_u64(7);
+    let [mut first, mut alike, mut noise] = [0; 3].map(|_| Press::of(&compression, space));
+    let mut pass = |press: &mut Press, value: fn(&mut StdRng) -> Vec<u8>| {
+        (0..1000).any(|_| press.pass(space, &value(&mut random)).is_some())
+    };
+    assert!(pass(&mut first, |random| text(SPACES[0], random).into_bytes()));
+    let made = fs::read(compression.path(space)).unwrap();
+    compression.let_go(space);
+    pass(&mut alike, |random| text(SPACES[1], random).into_bytes());
+    compression.let_go(space);
+    pass(&mut noise, |random| {
+        let byte = |_| random.random_range(2..=u8::MAX);
+        (0..100).map(byte).collect()
+    });
+    assert_eq!(fs::read(compression.path(space)).unwrap(), made);
+    let packs = |press: &Press| matches!(press, Press::Pack(_));
+    assert!(packs(&alike) && packs(&noise));
+    assert!(compression.dictionary(space).unwrap().is_some());
+}
+
 #[tokio::test]
 async fn compressed_values_end() {
     let scratch = tempfile::tempdir().unwrap();
