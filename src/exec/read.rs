@@ -365,7 +365,7 @@ impl Reader {
     }
 
     /// Whether a range was read to its end, and there is another.
-    fn is_between_ranges(&self) -> bool {
+    pub fn is_between_ranges(&self) -> bool {
         let Work::Scan {
             current, ranges, ..
         } = &self.work

@@ -19,7 +19,7 @@ pub use super::request::{
 use super::span::Span;
 use super::verdict::{Path, Permission, Reason, Verdict};
 use super::{contradiction, ends, merge, order, paths, point, points, residual, skip};
-use crate::catalog::{Index, Table};
+use crate::catalog::Table;
 use crate::error::Result;
 pub use crate::kv::{Key, KeyRange};
 use crate::sql::bound::{KeyRef, OrderBy};
@@ -204,8 +204,8 @@ pub fn plan_table(request: &Request<'_>) -> Result<TablePlan> {
 fn to_run(request: &Request<'_>) -> Result<TablePlan> {
     if let Some(filter) = request.filter.filter(|_| request.limit != Some(0))
         && !order::multiplies(request)
-        && !request.hints.name_keys()
-        && !has_index_within_key(request.table)
+        && !request.hints.may_leave_primary()
+        && !points::has_index_within_key(request.table)
         && let Some(plan) = points::multi_get(request, filter)?
     {
         return Ok(plan);
@@ -216,18 +216,6 @@ fn to_run(request: &Request<'_>) -> Result<TablePlan> {
         Some(refusal) if plan.doubt.is_none() => Err(refusal.error()),
         Some(_) | None => Ok(plan),
     }
-}
-
-/// Whether a unique index has columns of the primary key alone: it may find one row where the key
-/// finds many.
-fn has_index_within_key(table: &Table) -> bool {
-    let within = |index: &Index| {
-        let mut parts = index.parts.iter();
-        index.unique
-            && index.computed.filter.is_none()
-            && parts.all(|part| table.key_position(part.column_idx).is_some())
-    };
-    table.indexes.iter().any(within)
 }
 
 /// As [`plan_table`]; a full scan that is not permitted comes with its refusal, for EXPLAIN.
@@ -249,7 +237,10 @@ fn plan_filter(request: &Request<'_>, detail: Detail) -> Result<TablePlan> {
         return plan_conjuncts(request, &[], detail);
     };
     let key = KeyParts::primary(request.table);
-    if !request.hints.name_keys()
+    // People are told why each other key is not read.
+    let is_told = detail == Detail::Explain && request.hints.name_keys();
+    if !is_told
+        && !request.hints.may_leave_primary()
         && !order::multiplies(request)
         && let Some(point) = point::point_get(filter, key, request.ctx)?
     {

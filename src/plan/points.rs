@@ -12,7 +12,7 @@
 use super::access::{Access, MultiGet, Request, TablePlan};
 use super::cut::KeyParts;
 use super::{order, place};
-use crate::catalog::Column;
+use crate::catalog::{Column, Index, Table};
 use crate::codec::key::{Direction, encode_part};
 use crate::error::Result;
 use crate::kv::Key;
@@ -168,4 +168,16 @@ fn constant_value<'a>(expr: &'a Expr, ctx: &'a EvalContext) -> Option<&'a Value<
         ExprKind::Slot(slot) => ctx.known(slot),
         _ => None,
     }
+}
+
+/// Whether a unique index has columns of the primary key alone: it may find one row where the key
+/// finds many.
+pub(super) fn has_index_within_key(table: &Table) -> bool {
+    let within = |index: &Index| {
+        let mut parts = index.parts.iter();
+        index.unique
+            && index.computed.filter.is_none()
+            && parts.all(|part| table.key_position(part.column_idx).is_some())
+    };
+    table.indexes.iter().any(within)
 }

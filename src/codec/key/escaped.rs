@@ -10,6 +10,8 @@
 
 use std::borrow::Cow;
 
+use memchr::memchr;
+
 use super::Corrupt;
 use super::cursor::Cursor;
 
@@ -21,6 +23,12 @@ const END: u8 = 0x01;
 pub(super) fn encode(out: &mut Vec<u8>, tag: u8, bytes: &[u8]) {
     out.reserve(bytes.len() + 3);
     out.push(tag);
+    if memchr(ZERO, bytes).is_none() {
+        // Nearly all strings.
+        out.extend_from_slice(bytes);
+        out.extend_from_slice(&[ZERO, END]);
+        return;
+    }
     for (position, piece) in bytes.split(|byte| *byte == ZERO).enumerate() {
         if 0 < position {
             out.extend_from_slice(&[ZERO, ESCAPED_ZERO]);
@@ -62,7 +70,7 @@ pub(super) fn skip(cursor: &mut Cursor<'_>) -> Result<(), Corrupt> {
 fn next_piece<'a>(cursor: &mut Cursor<'a>) -> Result<(&'a [u8], bool), Corrupt> {
     let zero = ZERO ^ cursor.mask();
     let ahead = cursor.rest();
-    let Some(count) = ahead.iter().position(|byte| *byte == zero) else {
+    let Some(count) = memchr(zero, ahead) else {
         return Err(Corrupt::missing(cursor.at() + ahead.len()));
     };
     let piece = cursor.stored(count)?;

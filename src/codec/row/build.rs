@@ -7,6 +7,12 @@ use super::value::encode_value;
 use super::{COLUMNS_MAX, ColumnId, EncodeError, FORMAT, ROW_BYTES_MAX, flag, sections};
 use crate::types::{ColumnType, Value};
 
+/// Columns that room is made for beforehand: in a wider row most are likely to be `NULL`.
+const ROOM_COLUMNS_MAX: usize = 64;
+
+/// What a value takes that is no text.
+const NUMBER_BYTES: usize = 8;
+
 /// A row in the making. Columns may come in any order, each once.
 #[derive(Debug, Default)]
 pub struct RowBuilder {
@@ -32,6 +38,17 @@ impl RowBuilder {
     #[must_use]
     pub fn new() -> RowBuilder {
         RowBuilder::default()
+    }
+
+    /// An empty row that need not grow for so many columns, up to some dozens, with so many bytes of texts.
+    #[must_use]
+    pub fn with_room(columns_count: usize, texts_bytes: usize) -> RowBuilder {
+        let columns_count = columns_count.min(ROOM_COLUMNS_MAX);
+        RowBuilder {
+            columns: Vec::with_capacity(columns_count),
+            values: Vec::with_capacity(texts_bytes + columns_count * NUMBER_BYTES),
+            ..RowBuilder::default()
+        }
     }
 
     /// Gives a column a value, or `NULL`.

@@ -56,7 +56,7 @@ pub(super) fn may_be(select: &Select) -> bool {
         && is_newest
         && plan::may_be_point(filter, table)
         && select.subqueries.is_empty()
-        && !select.hints.name_keys()
+        && !select.hints.may_leave_primary()
 }
 
 impl Program {

@@ -26,7 +26,7 @@ use crate::exec::elsewhere;
 use crate::exec::group::{GroupRows, InOrder, StoredRows};
 use crate::exec::merge::Means;
 use crate::exec::named;
-use crate::exec::pace::Pace;
+use crate::exec::pace::{self, Pace};
 use crate::exec::read::Reader;
 use crate::exec::rows::{BoxFuture, PageEnd, RowSink, RowStream};
 use crate::exec::sort::{Sorted, Sorter};
@@ -212,15 +212,30 @@ impl SelectStream {
         if self.feed.is_some() {
             return self.stream_joined(sink).await;
         }
-        let Some(reader) = &mut self.reader else {
-            let mut row = RowWork::of(self);
-            row.stream(&NoRow, sink)?;
-            return Ok(Flow::Enough);
-        };
-        if self.batch_rows_done == 0 && !reader.advance().await? {
-            return Ok(Flow::Enough);
+        loop {
+            let Some(reader) = &mut self.reader else {
+                let mut row = RowWork::of(self);
+                row.stream(&NoRow, sink)?;
+                return Ok(Flow::Enough);
+            };
+            if self.batch_rows_done == 0 && !reader.advance().await? {
+                return Ok(Flow::Enough);
+            }
+            let flow = self.stream_batch(sink)?;
+            if flow == Flow::Enough || sink.is_full() || !self.is_between_ranges() {
+                return Ok(flow);
+            }
+            self.cancel.check()?;
         }
-        self.stream_batch(sink)
+    }
+
+    /// Whether a short range was read to its end and another is to be read in the same turn: ten of them are one page,
+    /// and nobody is woken for a part of it.
+    fn is_between_ranges(&mut self) -> bool {
+        let reader = self.reader.as_ref();
+        self.batch_rows_done == 0
+            && reader.is_some_and(Reader::is_between_ranges)
+            && !self.pace.is_over()
     }
 
     /// Streams the rows of a batch, or as many as a turn has time for and the sink has room for.
@@ -305,8 +320,11 @@ impl SelectStream {
             }
             let mut rows_done = 0;
             while rows_done < reader.batch().len() {
+                let turns = pace::turns();
                 rows_done = collector.add_batch(program, &reader, (self, rows_done))?;
-                tokio::task::yield_now().await;
+                if pace::turns() != turns {
+                    tokio::task::yield_now().await;
+                }
             }
             self.rows_read = reader.rows_read();
         }

@@ -55,6 +55,10 @@ impl Chunk {
         self.entries.is_empty()
     }
 
+    pub(super) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
     /// Whether a row of so many bytes goes into it.
     pub(super) fn has_room(&self, row_bytes: usize) -> bool {
         self.is_empty() || self.bytes.len() + row_bytes <= CHUNK_BYTES

@@ -316,7 +316,8 @@ pub fn check_entry(
 /// # Errors
 /// 1118 when it is too large; 1048 and the like for a value that ALTER TABLE is about to forbid.
 pub fn value(table: &Table, values: &[Value<'_>]) -> Result<Vec<u8>> {
-    let mut builder = RowBuilder::new();
+    let texts = values.iter().filter_map(Value::as_bytes);
+    let mut builder = RowBuilder::with_room(values.len(), texts.map(<[u8]>::len).sum());
     for (column_idx, (column, value)) in table.columns.iter().zip(values).enumerate() {
         if let Some(pledge) = column.pledged() {
             check_pledge(column, pledge, value)?;

@@ -50,4 +50,12 @@ impl Hints {
     pub fn name_keys(&self) -> bool {
         self.indexes_named.is_some() || !self.indexes_ignored.is_empty()
     }
+
+    /// Whether a hint may lead away from the primary key where a condition gives all of it: `FORCE INDEX (PRIMARY)`, which
+    /// some clients write behind each table, does not.
+    pub fn may_leave_primary(&self) -> bool {
+        let named = self.indexes_named.as_deref();
+        let is_primary = named.is_none_or(|named| named == [KeyRef::Primary]);
+        !is_primary || !self.indexes_ignored.is_empty()
+    }
 }

@@ -14,8 +14,10 @@ use lsm_tree::{InternalValue, Memtable, Result, Slice, Table, ValueType};
 use super::feed::Feed;
 use crate::kv::lsm::spaces::Bounds;
 
-/// Entries that are taken out of the memtable at once: first, and at most. Who reads little wants few.
-const ENTRIES_FIRST: usize = 8;
+/// Entries that are taken out of the memtable at once: first, each time as many times as the time before, and at most.
+/// Where the other entries of a scan are in files, one is often all that is looked at.
+const ENTRIES_FIRST: usize = 1;
+const ENTRIES_TIMES: usize = 8;
 const ENTRIES_MAX: usize = 256;
 
 /// One source of a merge, at an entry.
@@ -300,6 +302,6 @@ impl Entries {
             .collect();
         self.is_over = taken.len() < self.take;
         self.taken = taken.into_iter();
-        self.take = (2 * self.take).min(ENTRIES_MAX);
+        self.take = (ENTRIES_TIMES * self.take).min(ENTRIES_MAX);
     }
 }
