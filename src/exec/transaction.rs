@@ -113,8 +113,7 @@ pub struct Transaction {
     locks: Held,
     lock_timeout: Duration,
     snapshot: Option<Arc<dyn Snapshot>>,
-    /// Whether there was one when the statement began.
-    had_snapshot: bool,
+    past: Past,
     /// The same snapshot, when tables of its own were made after it.
     later: Option<Arc<Later>>,
     staged: Staged,
@@ -129,6 +128,15 @@ pub struct Transaction {
     pub read_only: bool,
     /// The definitions when its snapshot was taken, or when it began; not of one that ends with its statement.
     pub known: Option<Arc<Definitions>>,
+}
+
+/// When there was a snapshot.
+#[derive(Debug, Clone, Copy, Default)]
+struct Past {
+    /// When the statement began.
+    had_snapshot: bool,
+    /// When something was locked: it may be older than the lock.
+    locked_late: bool,
 }
 
 impl Transaction {
@@ -148,7 +156,7 @@ impl Transaction {
             locks,
             lock_timeout,
             snapshot: None,
-            had_snapshot: false,
+            past: Past::default(),
             later: None,
             staged: Staged::default(),
             start_ts: None,
@@ -183,6 +191,7 @@ impl Transaction {
     /// autocommit that starts over. Not while something is staged, whose conflicts are found by it.
     pub fn forget_snapshot(&mut self) {
         debug_assert!(self.is_clean(), "what is staged was read from the snapshot");
+        self.past.locked_late = false;
         self.snapshot = None;
         self.later = None;
     }
@@ -211,7 +220,7 @@ impl Transaction {
             self.snapshot = None;
             self.later = None;
         }
-        self.had_snapshot = self.has_snapshot();
+        self.past.had_snapshot = self.has_snapshot();
     }
 
     /// Whether nothing was written.
@@ -224,6 +233,7 @@ impl Transaction {
     /// # Errors
     /// 1205, 1213 and 1317.
     pub async fn lock(&mut self, space: Space, key: &[u8], cancel: &CancelToken) -> Result<()> {
+        self.past.locked_late |= self.has_snapshot();
         let wait = Wait {
             timeout: self.lock_timeout,
             cancel,
@@ -283,7 +293,7 @@ impl Transaction {
         &mut self,
         statement: StatementWrites,
     ) -> std::result::Result<(), Failed> {
-        if statement.rows.is_empty() {
+        if statement.is_empty() {
             return Ok(());
         }
         let memory = self.memory_of(statement.put_bytes);

@@ -74,6 +74,7 @@ impl Overlay {
         behind.next().is_some_and(|((first, _), _)| *first == space)
     }
 
+    /// What was written to a range, in its order.
     fn range(&self, space: Space, range: &KeyRange) -> Vec<(&Key, Option<&Bytes>)> {
         let start = Bound::Included((space, range.start.clone()));
         let until = match &range.until {
@@ -157,10 +158,16 @@ impl View {
     /// # Errors
     /// Those of the engine.
     pub async fn get(&self, space: Space, key: &[u8]) -> KvResult<Option<Bytes>> {
-        if let Some(written) = self.own.as_ref().and_then(|own| own.get(space, key)) {
+        if let Some(written) = self.own_value(space, key) {
             return Ok(written);
         }
         self.snapshot.get(space, key).await
+    }
+
+    /// What the transaction itself has written to a key: `Some(None)` a delete, or a value that has ended since.
+    fn own_value(&self, space: Space, key: &[u8]) -> Option<Written> {
+        let written = self.own.as_ref()?.get(space, key)?;
+        Some(written.filter(|value| !self.snapshot.has_ended(space, value)))
     }
 
     /// The rows of the first of many keys, in their order: of one at least, and of no more than some megabytes, whose
@@ -209,11 +216,11 @@ impl View {
 
     /// Replaces what the transaction itself has written.
     fn put_own(&self, space: Space, keys: &[Key], values: &mut [Option<Bytes>]) {
-        let Some(own) = &self.own else {
+        if self.own.is_none() {
             return;
-        };
+        }
         for (value, key) in values.iter_mut().zip(keys) {
-            if let Some(written) = own.get(space, key) {
+            if let Some(written) = self.own_value(space, key) {
                 *value = written;
             }
         }
@@ -246,7 +253,10 @@ impl View {
             return Ok((Batch::Page(page), more));
         };
         let covered = covered(&before, &scan.range, more, scan.options.reverse);
-        let written = own.range(scan.space, &covered);
+        let mut written = own.range(scan.space, &covered);
+        for (_, value) in &mut written {
+            *value = value.filter(|value| !self.snapshot.has_ended(scan.space, value));
+        }
         if written.is_empty() {
             return Ok((Batch::Page(page), more));
         }

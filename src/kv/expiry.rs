@@ -361,6 +361,14 @@ impl Snapshot for LivingSnapshot {
         has_judged.then_some(self.now_ms)
     }
 
+    fn has_ended(&self, space: Space, value: &[u8]) -> bool {
+        let has_ended = self.spaces.contains(&space) && self.expiry.is_past(value, self.now_ms);
+        if has_ended {
+            self.has_judged.store(true, Ordering::Release);
+        }
+        has_ended
+    }
+
     fn get<'a>(&'a self, space: Space, key: &'a [u8]) -> Answer<'a, Result<Option<Bytes>>> {
         let found = self.inner.get(space, key);
         if !self.spaces.contains(&space) {

@@ -46,6 +46,10 @@ impl Snapshot for Later {
         self.base.judged_ms()
     }
 
+    fn has_ended(&self, space: Space, value: &[u8]) -> bool {
+        self.base.has_ended(space, value)
+    }
+
     fn get<'a>(&'a self, space: Space, key: &'a [u8]) -> Answer<'a, Result<Option<Bytes>>> {
         if self.is_later(space) {
             return Answer::Now(Ok(None));

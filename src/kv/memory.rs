@@ -440,6 +440,10 @@ impl Snapshot for MemorySnapshot {
         None
     }
 
+    fn has_ended(&self, _space: Space, _value: &[u8]) -> bool {
+        false
+    }
+
     fn get<'a>(&'a self, space: Space, key: &'a [u8]) -> Answer<'a, Result<Option<Bytes>>> {
         Answer::Now(self.engine.read().get_at(space, key, self.ts))
     }

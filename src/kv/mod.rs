@@ -277,6 +277,9 @@ pub trait Snapshot: Send + Sync {
     /// 1970; `None` when none were. What is written by such answers says so ([`WriteSet::judged_ms`]).
     fn judged_ms(&self) -> Option<u64>;
 
+    /// Whether a value that is not committed yet has ended for this snapshot, as one that it would leave out.
+    fn has_ended(&self, space: Space, value: &[u8]) -> bool;
+
     /// The value of one key.
     fn get<'a>(&'a self, space: Space, key: &'a [u8]) -> Answer<'a, Result<Option<Bytes>>>;
 

@@ -182,6 +182,11 @@ impl Session {
         let Some(transaction) = self.current_transaction() else {
             return Ok(None);
         };
-        write::for_update::lock_rows((select, table), &env, transaction).await
+        Box::pin(write::for_update::lock_rows(
+            (select, table),
+            &env,
+            transaction,
+        ))
+        .await
     }
 }

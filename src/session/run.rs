@@ -105,7 +105,7 @@ impl Session {
                 return self.drop_database(name, *if_exists).await;
             }
             Statement::CreateTable(create) if create.query.is_some() => {
-                return self.create_table_of(create).await;
+                return Box::pin(self.create_table_of(create)).await;
             }
             Statement::CreateTable(create) => {
                 self.create_table(create).await?;

@@ -293,6 +293,7 @@ impl State {
         let mut kept = self.kept.lock();
         kept.warnings_count = warnings_count;
         kept.errors_count = 1;
+        kept.row_count = -1;
         kept.told_insert_id = None;
     }
 

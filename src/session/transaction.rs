@@ -153,7 +153,7 @@ impl Session {
         let memory = memory.transpose()?;
         self.next = Next::default();
         match self.transaction.take().zip(memory) {
-            Some((transaction, memory)) => Ok(transaction.commit(memory).await?),
+            Some((transaction, memory)) => Ok(Box::pin(transaction.commit(memory)).await?),
             None => Ok(()),
         }
     }

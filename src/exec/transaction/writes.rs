@@ -112,6 +112,11 @@ impl StatementWrites {
         self.rows.get(&(space, key.clone())).map(Option::as_ref)
     }
 
+    /// Whether nothing is written.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
     /// Bytes of the keys and values gathered.
     pub fn bytes(&self) -> usize {
         self.bytes

@@ -15,7 +15,7 @@ use crate::catalog::Table;
 use crate::error::Result;
 use crate::exec::budget::Budget;
 use crate::exec::merge::Means;
-use crate::exec::pace::Pace;
+use crate::exec::pace::{self, Pace};
 use crate::exec::read::Reader;
 use crate::exec::row::{Layout, StoredRow, ValuesRow};
 use crate::exec::sample;
@@ -150,10 +150,10 @@ pub(super) async fn update(update: &Update, mut changer: Changer<'_>) -> Result<
     for (row_idx, found) in found.into_iter().enumerate() {
         env.cancel.check_row(row_idx)?;
         pace.keep().await;
-        let new = updated(update, &found.values, row_idx + 1, env)?;
-        // A row that stays as it is counts as read for writing too.
+        // A row that stays as it is counts as read for writing too, and one that cannot be changed.
         let at = space(&update.table);
         changer.writes.must_be_unchanged(at, found.key.clone());
+        let new = updated(update, &found.values, row_idx + 1, env)?;
         if let Some(new) = dated(update, &changer, (&found.values, new))? {
             batch.push((found, new));
         }
@@ -359,13 +359,18 @@ impl<'a> Finder<'a> {
         };
         let (view, table) = (self.transaction.view(), self.target.table);
         let mut reader = Reader::new(view, table, &mut plan, &means)?;
-        while !(sorted && limit <= found.len()) && reader.advance().await? {
+        // Behind the last row that is wanted the condition is asked of none: it may assign a variable.
+        let wanted = if sorted { limit } else { usize::MAX };
+        while found.len() < wanted && reader.advance().await? {
             self.env.cancel.check()?;
             let mut rows_done = 0;
-            while rows_done < reader.batch().len() {
-                let into = (&mut found, &mut budget, &mut pace);
+            while found.len() < wanted && rows_done < reader.batch().len() {
+                let turns = pace::turns();
+                let into = (&mut found, wanted, &mut budget, &mut pace);
                 rows_done = self.take_rows((&reader, rows_done), plan.residual.as_ref(), into)?;
-                tokio::task::yield_now().await;
+                if pace::turns() != turns {
+                    tokio::task::yield_now().await;
+                }
             }
         }
         if !sorted {
@@ -421,13 +426,13 @@ impl<'a> Finder<'a> {
         Ok(())
     }
 
-    /// Takes the rows of a batch from `rows_done` on, or as many as a turn has time for. Returns how
+    /// Takes the rows of a batch from `rows_done` on, or as many as are wanted or a turn has time for. Returns how
     /// many of the batch are done.
     fn take_rows(
         &self,
         (reader, rows_done): (&Reader, usize),
         residual: Option<&Expr>,
-        (found, budget, pace): (&mut Vec<Found>, &mut Budget, &mut Pace),
+        (found, wanted, budget, pace): (&mut Vec<Found>, usize, &mut Budget, &mut Pace),
     ) -> Result<usize> {
         let batch = reader.batch();
         for row_idx in rows_done..batch.len() {
@@ -447,7 +452,7 @@ impl<'a> Finder<'a> {
                     values: row.to_values()?,
                 });
             }
-            if pace.is_over() {
+            if wanted <= found.len() || pace.is_over() {
                 return Ok(row_idx + 1);
             }
         }

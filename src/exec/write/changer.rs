@@ -18,6 +18,7 @@ use crate::codec::row::Deletion;
 use crate::error::{Code, Error, Result};
 use crate::exec::row::{Layout, StoredRow};
 use crate::exec::transaction::{StatementWrites, Transaction, definition_changed};
+use crate::exec::view::Written;
 use crate::index::{self, Change};
 use crate::kv::{self, Key, Space};
 use crate::types::Value;
@@ -36,6 +37,9 @@ pub(super) struct Changer<'a> {
     entries: HashMap<(Space, Key), Option<Bytes>>,
     /// In MySQL's order.
     unique: Arc<[&'a Index]>,
+    /// Whether the last key that was taken is one of a unique index that is being built, or of a primary key that the
+    /// table is getting.
+    pub(super) is_in_the_making: bool,
 }
 
 /// Why a row cannot be put beside those that are there: a unique index has its values already.
@@ -65,6 +69,7 @@ impl<'a> Changer<'a> {
             deletions: HashMap::new(),
             entries: HashMap::new(),
             unique: unique_in_order(table).into(),
+            is_in_the_making: false,
         }
     }
 
@@ -138,7 +143,21 @@ impl<'a> Changer<'a> {
         self.put_new_shadow(new)
     }
 
+    /// What this statement has written to a key: `Some(None)` a delete, or a value that has ended already.
+    pub(super) fn own_value(&mut self, at: Space, key: &Key) -> Option<Written> {
+        let own = self.writes.get(at, key)?.cloned();
+        if !self.table.expires() {
+            return Some(own);
+        }
+        let snapshot = self.transaction.snapshot();
+        Some(own.filter(|value| !snapshot.has_ended(at, value)))
+    }
+
     pub(super) fn put_absent(&mut self, at: Space, key: Key, value: Vec<u8>) -> Result<()> {
+        if self.table.expires() && self.own_value(at, &key) == Some(None) {
+            self.writes.put(at, key, value);
+            return Ok(());
+        }
         let put = self.writes.put_new(at, key, value);
         put.map_err(|key| duplicate_entry(self.table, at, &key, &self.env.ctx.zone))
     }
@@ -180,6 +199,7 @@ impl<'a> Changer<'a> {
         {
             let space = index::space(index);
             let zone = &self.env.ctx.zone;
+            self.is_in_the_making = index.state == IndexState::Building;
             return Err(duplicate_entry(self.table, space, &entry.key, zone));
         }
         if index.state != IndexState::Building {
@@ -203,8 +223,7 @@ impl<'a> Changer<'a> {
     /// The key of the row that has an entry of a unique index, in the state after what this
     /// statement has done so far.
     async fn owner(&mut self, index: &Index, entry_key: &Key) -> Result<Option<Key>> {
-        let own = self.writes.get(index::space(index), entry_key);
-        let entry = match own.map(Option::<&Bytes>::cloned) {
+        let entry = match self.own_value(index::space(index), entry_key) {
             Some(own) => own,
             None => self.stored_entry(index::space(index), entry_key).await?,
         };
@@ -311,12 +330,10 @@ impl<'a> Changer<'a> {
         Ok(None)
     }
 
-    /// Whether an error is that of a key that is there, and of no unique index that is being built: IGNORE leaves out
-    /// no row for one that may never be.
+    /// Whether an error is that of a key that the table has: IGNORE leaves out no row for one that is in the making, and
+    /// may never be.
     pub(super) fn is_surely_there(&self, error: &Error) -> bool {
-        let mut indexes = self.table.indexes.iter();
-        let builds = indexes.any(|index| index.unique && index.state == IndexState::Building);
-        error.code() == Code::DuplicateEntry && !builds
+        error.code() == Code::DuplicateEntry && !self.is_in_the_making
     }
 
     /// The row that an entry of a unique index led to, locked, in the state after what this

@@ -236,7 +236,7 @@ impl<'a> Inserter<'a> {
 
     /// Whether `NULL` for a NOT NULL column is an error outside strict mode too: in a statement of
     /// one row (MySQL manual, "Data Type Default Values").
-    fn refuses_null(&self) -> bool {
+    pub(super) fn refuses_null(&self) -> bool {
         self.insert.source.values().len() == 1 && self.insert.kind != InsertKind::InsertIgnore
     }
 
@@ -328,8 +328,7 @@ impl<'a> Inserter<'a> {
         counts: &mut Counts,
     ) -> Result<()> {
         let at = space(self.table());
-        let own = self.changer.writes.get(at, &row.key);
-        let own = own.map(Option::<&Bytes>::cloned);
+        let own = self.changer.own_value(at, &row.key);
         if own.is_none() {
             // A key that this transaction itself deleted is in the snapshot still: so also what is
             // not there must be unchanged, rather than absent.

@@ -257,7 +257,19 @@ pub async fn attempt(
     transaction.check_may_write(program.write.table())?;
     env.cancel.check()?;
     let mut writes = StatementWrites::of(program.bound_table());
-    let outcome = match gather(program, env, transaction, &mut writes).await {
+    let gathered = gather(program, env, transaction, &mut writes).await;
+    if comes_to_nothing(&gathered, &writes)
+        && may_start_over(program, env, transaction)
+        && Box::pin(is_of_old_rows(env, transaction, &writes)).await
+    {
+        if env.autocommit {
+            transaction.forget_snapshot();
+        } else {
+            transaction.renew_snapshot();
+        }
+        return Ok(None);
+    }
+    let outcome = match gathered {
         Err(error) if env.autocommit && error.code() == Code::Deadlock => {
             // The other side goes on with what this one gives up, so that they do not meet for ever.
             transaction.begin_again();
@@ -286,6 +298,29 @@ pub async fn attempt(
         }
         Err(error) => Err(error.into()),
     }
+}
+
+/// Whether no commit will tell that a statement went by rows which others have changed.
+fn comes_to_nothing(gathered: &Result<Outcome>, writes: &StatementWrites) -> bool {
+    match gathered {
+        Ok(_) => writes.is_empty(),
+        Err(error) => !matches!(error.code(), Code::Deadlock | Code::LockWaitTimeout),
+    }
+}
+
+/// Whether others had changed rows that a statement went by before it got to lock them. Where that cannot be told, what
+/// came of it stands.
+async fn is_of_old_rows(env: &Env, transaction: &Transaction, writes: &StatementWrites) -> bool {
+    let has_newest = transaction.has_read_newest(writes, &env.cancel).await;
+    matches!(has_newest, Ok(false))
+}
+
+/// Whether a statement may have locked what had changed, and could read the newest state with the locks that it has: in
+/// autocommit, and where the snapshot is its own and nothing else of it was read from that.
+fn may_start_over(program: &Program, env: &Env, transaction: &Transaction) -> bool {
+    let reads_nothing_else = program.query.is_none() && program.subqueries.is_empty();
+    let is_free = env.autocommit || reads_nothing_else && transaction.may_renew_snapshot();
+    is_free && transaction.has_locked_late()
 }
 
 /// Error 1213: the statement started over too often.

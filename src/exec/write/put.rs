@@ -36,11 +36,6 @@ impl<'a> Inserter<'a> {
         old: &[Value<'static>],
         proposed: &Proposed,
     ) -> Result<Vec<Value<'static>>> {
-        let at = Stored {
-            ctx: &self.env().ctx,
-            row_number: proposed.number,
-            lenient: self.is_lenient(),
-        };
         let mut new = old.to_vec();
         for (column_idx, expr) in &self.insert.on_duplicate {
             let pair = PairRow {
@@ -51,6 +46,11 @@ impl<'a> Inserter<'a> {
             let column = self.insert.changed_column(*column_idx);
             let Some(column) = column.filter(|_| !expr.is_column(*column_idx)) else {
                 continue;
+            };
+            let at = Stored {
+                ctx: &self.env().ctx,
+                row_number: proposed.number,
+                lenient: self.is_lenient() && !(value.is_null() && self.refuses_null()),
             };
             let value = at.coerce(value, column)?;
             if let Some(slot) = new.get_mut(*column_idx) {

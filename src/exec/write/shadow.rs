@@ -60,6 +60,7 @@ impl<'a> Changer<'a> {
             && self.shadow_owner(shadow, key).await?.is_some()
         {
             let zone = &self.env.ctx.zone;
+            self.is_in_the_making = true;
             return Err(duplicate_entry(shadow, space(shadow), key, zone));
         }
         let old = old.filter(|_| is_ours);

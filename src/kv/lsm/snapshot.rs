@@ -324,6 +324,10 @@ impl Snapshot for LsmSnapshot {
         None
     }
 
+    fn has_ended(&self, _space: Space, _value: &[u8]) -> bool {
+        false
+    }
+
     fn get<'a>(&'a self, space: Space, key: &'a [u8]) -> Answer<'a, Result<Option<Bytes>>> {
         Answer::Now(self.base().and_then(|base| base.get(space, key)))
     }

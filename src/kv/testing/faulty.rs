@@ -318,6 +318,10 @@ impl Snapshot for FaultySnapshot {
         self.snapshot.judged_ms()
     }
 
+    fn has_ended(&self, space: Space, value: &[u8]) -> bool {
+        self.snapshot.has_ended(space, value)
+    }
+
     fn get<'a>(&'a self, space: Space, key: &'a [u8]) -> Answer<'a, Result<Option<Bytes>>> {
         match self.dice.refuse() {
             Ok(()) => self.snapshot.get(space, key),

@@ -234,6 +234,10 @@ impl Snapshot for Mirrored {
         self.0.left.judged_ms()
     }
 
+    fn has_ended(&self, space: Space, value: &[u8]) -> bool {
+        self.0.left.has_ended(space, value)
+    }
+
     fn get<'a>(&'a self, space: Space, key: &'a [u8]) -> Answer<'a, Result<Option<Bytes>>> {
         Answer::later(async move {
             let left = self.0.left.get(space, key).await;

@@ -234,6 +234,10 @@ impl Snapshot for Recorded {
         self.snapshot.judged_ms()
     }
 
+    fn has_ended(&self, space: Space, value: &[u8]) -> bool {
+        self.snapshot.has_ended(space, value)
+    }
+
     fn get<'a>(&'a self, space: Space, key: &'a [u8]) -> Answer<'a, Result<Option<Bytes>>> {
         self.log.add(format!("get {}", self.log.key(space, key)));
         self.snapshot.get(space, key)

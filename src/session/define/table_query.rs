@@ -24,6 +24,10 @@ impl Session {
         let Some(query) = &create.query else {
             return Err(Error::internal("CREATE TABLE without a query"));
         };
+        if !create.temporary {
+            // Before its query is looked at: as of all that defines, also where it fails.
+            self.commit_open().await?;
+        }
         let bound = self.bound(&[], |names| bind::query(&query.select, names))?;
         let columns: Vec<ResultColumn> = bound.columns().into_iter().cloned().collect();
         let whole = self.with_columns(create, &columns)?;
@@ -140,9 +144,21 @@ impl Session {
         };
         made.comment.clone_from(&source.comment);
         if source.ty == made.ty {
-            made.default = default_of(source, &self.settings.zone);
+            made.default = if source.auto_increment && !source.nullable {
+                // As MySQL: the copy counts nothing.
+                Some(zero())
+            } else {
+                default_of(source, &self.settings.zone)
+            };
             made.on_update_now = source.on_update_now;
         }
+    }
+}
+
+fn zero() -> DefaultValue {
+    DefaultValue::Literal {
+        literal: Literal::Int(0),
+        negative: false,
     }
 }
 

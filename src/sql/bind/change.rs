@@ -414,7 +414,8 @@ fn outputs_of(
         let before = Before {
             table: &table,
             first_column: target.first_column,
-            assigned: if is_in_order { &assigned } else { &[] },
+            is_in_order,
+            assigned: &assigned,
             subqueries,
         };
         let later = before.over_new((assigned.len(), &value), &mut asked)?;

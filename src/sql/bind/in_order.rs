@@ -10,12 +10,15 @@ use crate::error::{Error, Result};
 use crate::sql::bound::{OverNew, Subquery};
 use crate::sql::eval::fold;
 use crate::sql::expr::{Expr, ExprKind, Slot};
+use crate::sql::functions::assign;
 
 /// The assignments before one.
 pub(super) struct Before<'a> {
     pub(super) table: &'a Table,
     /// Where the columns of the table begin in the row of the query.
     pub(super) first_column: usize,
+    /// Whether rows are changed one after the other: those of one table.
+    pub(super) is_in_order: bool,
     /// The columns that are assigned, as positions in the table.
     pub(super) assigned: &'a [usize],
     /// Those of the statement.
@@ -23,8 +26,9 @@ pub(super) struct Before<'a> {
 }
 
 impl Before<'_> {
-    /// What computes a value over the row by then, if it reads a column that is assigned before. What it reads of the
-    /// query goes to `asked`, and comes behind the columns of the table.
+    /// What computes a value over the row by then, if it reads a column that is assigned before, or assigns variables: the
+    /// query comes to rows in another order than they are changed in. What it reads of the query goes to `asked`, and comes
+    /// behind the columns of the table.
     ///
     /// # Errors
     /// 1235 where a subquery reads such a column.
@@ -33,7 +37,7 @@ impl Before<'_> {
         (position, value): (usize, &Expr),
         asked: &mut Vec<Expr>,
     ) -> Result<Option<OverNew>> {
-        if !self.reads(value)? {
+        if !self.is_in_order || !self.reads(value)? && !assign::is_in(value) {
             return Ok(None);
         }
         let mut expr = value.clone();

@@ -477,6 +477,80 @@ async fn a_value_that_a_transaction_gives_up_is_waited_for() {
     }
 }
 
+const TAKES: &str = "UPDATE t SET s = 'taken' WHERE a = 1";
+const FREES: &str = "UPDATE t SET s = 'free' WHERE c = 5";
+const GIVES_UP: &str = "DELETE FROM t WHERE a = 2";
+const WANTS: &str = "UPDATE t SET b = 6 WHERE a = 1";
+
+/// What an open transaction does, how it ends, what begins meanwhile and waits for it, and what that is told.
+const WAITS: [[&str; 5]; 9] = [
+    [TAKES, "COMMIT", "", FREES, "affected 1"],
+    [TAKES, "ROLLBACK", "", FREES, "affected 0"],
+    [TAKES, "COMMIT", "BEGIN", FREES, "affected 1"],
+    [GIVES_UP, "COMMIT", "", WANTS, "affected 1"],
+    [GIVES_UP, "COMMIT", "BEGIN", WANTS, "affected 1"],
+    [
+        GIVES_UP,
+        "COMMIT",
+        "",
+        "UPDATE IGNORE t SET b = 6 WHERE a = 1",
+        "affected 1",
+    ],
+    [
+        GIVES_UP,
+        "ROLLBACK",
+        "",
+        WANTS,
+        "error 1062: Duplicate entry '6' for key 't.u'",
+    ],
+    [
+        GIVES_UP,
+        "COMMIT",
+        "",
+        "INSERT INTO t VALUES (3, 5, 5, 'x') ON DUPLICATE KEY UPDATE b = 6",
+        "affected 2",
+    ],
+    [
+        "UPDATE t SET b = 1 WHERE a = 1",
+        "COMMIT",
+        "",
+        "UPDATE t SET b = 2147483645 + b WHERE c = 5",
+        "affected 1",
+    ],
+];
+
+/// Mechanism: an UPDATE read, then waited for who was changing what it had read, and went by what it had read: a value that was
+/// free by then was taken all the same, and a row that had got another value kept it, since it was to get the one that it
+/// had before.
+#[tokio::test]
+async fn an_update_that_has_waited_goes_by_what_is_there_then() {
+    let definition = "CREATE TABLE t (a INT PRIMARY KEY, b INT, c INT, s VARCHAR(9))";
+    let (_, shared) = serve(definition, "UNIQUE u (b); i (c)").await;
+    for [does, end, begin, waits, told] in WAITS {
+        let (mut first, mut second) = (session(&shared, 1), session(&shared, 2));
+        ask(&mut first, "DELETE FROM t WHERE a > 0").await;
+        let rows = "INSERT INTO t VALUES (1, 5, 5, 'free'), (2, 6, 6, 'x')";
+        assert_eq!(ask(&mut first, rows).await, "affected 2");
+        ask(&mut first, "BEGIN").await;
+        assert_eq!(ask(&mut first, does).await, "affected 1");
+        let waiting = tokio::spawn(async move {
+            if !begin.is_empty() {
+                ask(&mut second, begin).await;
+            }
+            let told = ask(&mut second, waits).await;
+            ask(&mut second, "COMMIT").await;
+            told
+        });
+        until_waited_for(&shared).await;
+        assert_eq!(ask(&mut first, end).await, "affected 0");
+        assert_eq!(waiting.await.unwrap(), told, "{does}, {end}: {waits}");
+        if waits == FREES {
+            let found = "SELECT * FROM t WHERE a = 1 AND s = 'free'";
+            assert_eq!(ask(&mut first, found).await, "rows 1", "{end}");
+        }
+    }
+}
+
 /// An UPDATE of a join gave its locks up with each attempt, and so many at a time met one another until they
 /// had no more attempts.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]

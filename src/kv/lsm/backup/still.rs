@@ -179,6 +179,10 @@ impl Snapshot for Told {
         self.inner.judged_ms()
     }
 
+    fn has_ended(&self, space: Space, value: &[u8]) -> bool {
+        self.inner.has_ended(space, value)
+    }
+
     fn get<'a>(&'a self, space: Space, key: &'a [u8]) -> Answer<'a, Result<Option<Bytes>>> {
         let found = self.inner.get(space, key);
         found.map(|found| found.map_err(|cause| self.names.told(cause)))
