@@ -34,6 +34,13 @@ pub fn turns() -> u32 {
     TURNS.get()
 }
 
+/// Lets others run if a turn has ended on this thread since [`turns`] told this: behind work that did not wait.
+pub async fn keep_since(before: u32) {
+    if turns() != before {
+        tokio::task::yield_now().await;
+    }
+}
+
 /// Counts rows, and now and then looks at the clock.
 #[derive(Debug)]
 pub struct Pace {

@@ -113,6 +113,7 @@ pub struct Transaction {
     locks: Held,
     lock_timeout: Duration,
     snapshot: Option<Arc<dyn Snapshot>>,
+    /// When there was one.
     past: Past,
     /// The same snapshot, when tables of its own were made after it.
     later: Option<Arc<Later>>,
@@ -130,7 +131,7 @@ pub struct Transaction {
     pub known: Option<Arc<Definitions>>,
 }
 
-/// When there was a snapshot.
+/// At what times a transaction had a snapshot already.
 #[derive(Debug, Clone, Copy, Default)]
 struct Past {
     /// When the statement began.

@@ -376,7 +376,7 @@ pub struct ChangeTarget {
     pub table: Arc<Table>,
     /// The columns that are assigned, as positions in the table.
     pub assigned: Vec<usize>,
-    /// The values that read columns assigned before them; the query has `NULL` in their places.
+    /// The values that read columns assigned before them, or assign variables; the query has `NULL` in their places.
     pub over_new: Vec<OverNew>,
     /// How many values of the query these read beside the row.
     pub asked_count: usize,

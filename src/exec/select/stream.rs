@@ -222,7 +222,7 @@ impl SelectStream {
                 return Ok(Flow::Enough);
             }
             let flow = self.stream_batch(sink)?;
-            if flow == Flow::Enough || sink.is_full() || !self.is_between_ranges() {
+            if flow == Flow::Enough || sink.is_full() || !self.goes_on_in_this_turn() {
                 return Ok(flow);
             }
             self.cancel.check()?;
@@ -231,7 +231,7 @@ impl SelectStream {
 
     /// Whether a short range was read to its end and another is to be read in the same turn: ten of them are one page,
     /// and nobody is woken for a part of it.
-    fn is_between_ranges(&mut self) -> bool {
+    fn goes_on_in_this_turn(&mut self) -> bool {
         let reader = self.reader.as_ref();
         self.batch_rows_done == 0
             && reader.is_some_and(Reader::is_between_ranges)
@@ -322,9 +322,7 @@ impl SelectStream {
             while rows_done < reader.batch().len() {
                 let turns = pace::turns();
                 rows_done = collector.add_batch(program, &reader, (self, rows_done))?;
-                if pace::turns() != turns {
-                    tokio::task::yield_now().await;
-                }
+                pace::keep_since(turns).await;
             }
             self.rows_read = reader.rows_read();
         }

@@ -6,6 +6,10 @@ use crate::error::{Error, Result};
 /// Bytes of the rows of one chunk: with their entries they fit into a processor's cache.
 const CHUNK_BYTES: usize = 1 << 20;
 
+/// What is sorted in a tenth of a millisecond or two.
+const SHORT_ROWS_MAX: usize = 1000;
+const SHORT_BYTES_MAX: usize = 128 << 10;
+
 /// What a row costs beyond its bytes, with room to grow.
 pub(super) const ROW_OVERHEAD_BYTES: usize = 2 * size_of::<Entry>();
 
@@ -55,8 +59,9 @@ impl Chunk {
         self.entries.is_empty()
     }
 
-    pub(super) fn len(&self) -> usize {
-        self.entries.len()
+    /// Whether it is sorted sooner than another thread is woken: long keys may have to be compared to their ends.
+    pub(super) fn is_short(&self) -> bool {
+        self.entries.len() <= SHORT_ROWS_MAX && self.bytes.len() <= SHORT_BYTES_MAX
     }
 
     /// Whether a row of so many bytes goes into it.

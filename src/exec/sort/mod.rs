@@ -49,10 +49,6 @@ const RUN_BUFFER_BYTES: usize = 64 * 1024;
 /// A top-N is kept in memory when it holds at most so many rows.
 const TOP_ROWS_MAX: u64 = 100_000;
 
-/// Rows that are sorted here and now: in a tenth of a millisecond. To have the other tasks of the thread go on elsewhere takes
-/// longer than to sort a hundred.
-const ROWS_HERE_MAX: usize = 1000;
-
 /// Values that [`sorted_by_key`] sorts in one go: some milliseconds.
 const CHUNK_ROWS: usize = 16 * 1024;
 
@@ -396,7 +392,7 @@ impl All {
     fn end_chunk(&mut self) {
         if !self.last.is_empty() {
             let mut chunk = std::mem::take(&mut self.last);
-            if chunk.len() <= ROWS_HERE_MAX {
+            if chunk.is_short() {
                 chunk.sort();
             } else {
                 elsewhere::for_long(|| chunk.sort());

@@ -29,11 +29,11 @@ impl Transaction {
         let Some(snapshot) = &self.snapshot else {
             return Ok(true);
         };
-        let newest = View::newest(&*self.engine);
         // Nobody else writes a temporary table.
         if self.catalog.is_temporary(table) {
             return Ok(true);
         }
+        let newest = View::newest(&*self.engine);
         let states = (&**snapshot, &*newest.snapshot);
         are_same(states, (Space(table.id.0), keys), cancel).await
     }

@@ -368,9 +368,7 @@ impl<'a> Finder<'a> {
                 let turns = pace::turns();
                 let into = (&mut found, wanted, &mut budget, &mut pace);
                 rows_done = self.take_rows((&reader, rows_done), plan.residual.as_ref(), into)?;
-                if pace::turns() != turns {
-                    tokio::task::yield_now().await;
-                }
+                pace::keep_since(turns).await;
             }
         }
         if !sorted {

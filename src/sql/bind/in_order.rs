@@ -1,6 +1,7 @@
 //! An UPDATE of one table by a query assigns from left to right: a value that reads a column assigned before it is
 //! computed over the row as it is by then, and not by the query, which has the old one. What such a value reads beside
-//! the row comes from the query all the same.
+//! the row comes from the query all the same. So is a value that assigns variables: rows change in the order that is asked
+//! for, and the query comes to them in another.
 //!
 //! Source: MySQL manual, "UPDATE Statement": "Single-table UPDATE assignments are generally evaluated from left to
 //! right. For multiple-table updates, there is no guarantee that assignments are carried out in any particular order."

@@ -59,3 +59,30 @@ impl Hints {
         !is_primary || !self.indexes_ignored.is_empty()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Mechanism: go-ycsb names the primary key behind each table, and all of its reads were planned at length.
+    #[test]
+    fn a_hint_that_names_the_primary_key_leads_nowhere_else() {
+        use KeyRef::{Index, Primary};
+        for (named, ignored, may_leave) in [
+            (None, vec![], false),
+            (Some(vec![Primary]), vec![], false),
+            (Some(vec![]), vec![], true),
+            (Some(vec![Index(0)]), vec![], true),
+            (Some(vec![Primary, Index(0)]), vec![], true),
+            (None, vec![Primary], true),
+            (Some(vec![Primary]), vec![Index(0)], true),
+        ] {
+            let hints = Hints {
+                indexes_named: named,
+                indexes_ignored: ignored,
+                ..Hints::default()
+            };
+            assert_eq!(hints.may_leave_primary(), may_leave, "{hints:?}");
+        }
+    }
+}
