@@ -200,21 +200,17 @@ impl<'a> StoredRow<'a> {
         }
     }
 
-    /// The value of a column that is a signed whole number stored in the row. `None` for anything else, and
+    /// The value of a column that is a signed whole number. `None` for anything else, and
     /// for damaged bytes: [`StoredRow::value`] tells. Hot: runs once per row that is added up.
     #[inline]
     pub fn signed(&self, column_idx: usize) -> Option<i64> {
         let column = self.table.columns.get(column_idx)?;
-        let is_signed = matches!(
-            column.ty,
-            ColumnType::Boolean
-                | ColumnType::Int {
-                    unsigned: false,
-                    ..
-                }
-        );
         match self.layout.places.get(column_idx) {
-            Some(Place::Row) if is_signed => self.row.signed(column.id),
+            Some(Place::Row) if column.ty.is_signed() => self.row.signed(column.id),
+            Some(Place::Key(part)) if column.ty.is_signed() => match self.key_part(*part) {
+                Ok(Value::Int(number)) => Some(number),
+                Ok(_) | Err(_) => None,
+            },
             _ => None,
         }
     }
@@ -308,6 +304,10 @@ pub fn others<'v>(value: &'v Value<'_>) -> Result<Vec<DynamicColumn<'v>>> {
 impl Row for StoredRow<'_> {
     fn column(&self, column_idx: usize) -> Result<Value<'_>> {
         self.value(column_idx)
+    }
+
+    fn signed(&self, column_idx: usize) -> Option<i64> {
+        StoredRow::signed(self, column_idx)
     }
 
     fn key(&self) -> &[u8] {

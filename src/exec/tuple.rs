@@ -7,9 +7,9 @@ use super::rows::{ROW_BYTES_UNASKED, RowCopy};
 use crate::ceiling;
 use crate::codec::key::{self, Direction};
 use crate::error::Result;
-use crate::sql::bound::OrderBy;
+use crate::sql::bound::{OrderBy, Output};
 use crate::sql::context::EvalContext;
-use crate::sql::eval::eval;
+use crate::sql::eval::{eval, eval_signed};
 use crate::sql::expr::{Expr, Row};
 use crate::types::{ColumnType, Value};
 
@@ -53,6 +53,23 @@ pub fn push(
 ) -> Result<()> {
     room(out, value)?;
     Ok(key::encode_part(out, value, ty, direction)?)
+}
+
+/// Appends the value of an expression over a row, ordered in a direction.
+///
+/// # Errors
+/// Those of evaluation, and of [`push`].
+#[inline]
+pub fn push_of(
+    out: &mut Vec<u8>,
+    (expr, direction): (&Expr, Direction),
+    (row, ctx): (&dyn Row, &EvalContext),
+) -> Result<()> {
+    if let Some(number) = eval_signed(expr, row) {
+        key::encode_signed(out, number, direction);
+        return Ok(());
+    }
+    push(out, &eval(expr, row, ctx)?, &expr.ty, direction)
 }
 
 /// The bytes of a row that is told apart from others, and those of what is shown of it: documents that are equal,
@@ -128,6 +145,25 @@ pub fn encode_shown<'a, 'v: 'a>(
     Ok(())
 }
 
+/// Appends the outputs of a row that are to be shown, for [`decode`].
+///
+/// # Errors
+/// As [`push_of`].
+pub fn push_shown(
+    out: &mut Vec<u8>,
+    outputs: &[Output],
+    row: &dyn Row,
+    ctx: &EvalContext,
+) -> Result<()> {
+    for Output { expr, .. } in outputs {
+        match eval_signed(expr, row) {
+            Some(number) => key::encode_signed(out, number, Direction::Asc),
+            None => encode_shown(out, [(&eval(expr, row, ctx)?, &expr.ty)])?,
+        }
+    }
+    Ok(())
+}
+
 /// Appends what `ORDER BY` compares of a row.
 ///
 /// # Errors
@@ -139,8 +175,7 @@ pub fn push_order(
     ctx: &EvalContext,
 ) -> Result<()> {
     for OrderBy { expr, descending } in order_by {
-        let value = eval(expr, row, ctx)?;
-        push(out, &value, &expr.ty, Direction::of(*descending))?;
+        push_of(out, (expr, Direction::of(*descending)), (row, ctx))?;
     }
     Ok(())
 }
@@ -169,7 +204,8 @@ pub fn decode<'a>(
     mut bytes: &'a [u8],
     exprs: impl Iterator<Item = &'a Expr>,
 ) -> Result<Vec<Value<'a>>> {
-    let (mut values, mut copy) = (Vec::new(), RowCopy::default());
+    let mut values = Vec::with_capacity(exprs.size_hint().0);
+    let mut copy = RowCopy::default();
     for expr in exprs {
         let (value, rest) = key::decode_part(bytes, &expr.ty, Direction::Asc)?;
         if is_copied(&value) {

@@ -198,16 +198,42 @@ impl Accumulator {
         self.update(&[Value::Int(number)], ctx)
     }
 
-    /// Takes in a whole number, if the state is a sum of such numbers; whether it is.
+    /// Takes in a whole number, if the state is of such numbers alone; whether it is.
     #[inline]
     fn add_whole(&mut self, number: i64) -> bool {
-        if let (State::Sum(Sum::Whole(sum)), None) = (&mut self.state, &self.seen)
-            && let Some(more) = sum.checked_add(i128::from(number))
-        {
-            *sum = more;
-            return true;
+        if self.seen.is_some() {
+            return false;
         }
-        false
+        match &mut self.state {
+            State::Count(count) => *count += 1,
+            State::Sum(Sum::Whole(sum)) => return sum_up(sum, number),
+            State::Average {
+                sum: Sum::Whole(sum),
+                count,
+            } => {
+                let is_taken = sum_up(sum, number);
+                *count += i64::from(is_taken);
+                return is_taken;
+            }
+            State::Extreme {
+                best: Some(Value::Int(best)),
+                wanted,
+                of_any_type: false,
+            } => {
+                if number.cmp(best) == *wanted {
+                    *best = number;
+                }
+            }
+            State::Sum(_)
+            | State::Average { .. }
+            | State::Extreme { .. }
+            | State::First(_)
+            | State::Joined(_)
+            | State::Bits { .. }
+            | State::Spread { .. }
+            | State::Document(_) => return false,
+        }
+        true
     }
 
     /// Takes in so many rows, of a `COUNT(*)`; nothing else is changed by it.
@@ -305,6 +331,14 @@ impl State {
             AggregateKind::JsonObject => document(Document::object()),
         }
     }
+}
+
+/// Adds to a sum, unless that overflows; whether it was added.
+#[inline]
+fn sum_up(sum: &mut i128, number: i64) -> bool {
+    let more = sum.checked_add(i128::from(number));
+    *sum = more.unwrap_or(*sum);
+    more.is_some()
 }
 
 fn first<'v, 'a>(values: &'v [Value<'a>]) -> &'v Value<'a> {

@@ -129,6 +129,19 @@ impl ColumnType {
         matches!(self, ColumnType::Boolean | ColumnType::Int { .. })
     }
 
+    /// `BOOLEAN` and the integers that are not `UNSIGNED`.
+    #[inline]
+    pub fn is_signed(&self) -> bool {
+        matches!(
+            self,
+            ColumnType::Boolean
+                | ColumnType::Int {
+                    unsigned: false,
+                    ..
+                }
+        )
+    }
+
     /// Integers, `FLOAT`, `DOUBLE`, `DECIMAL` and `YEAR`: what compares as a number.
     pub fn is_numeric(&self) -> bool {
         self.is_integer()

@@ -85,11 +85,17 @@ pub fn encode_part(
             None => out.push(tag::NULL),
         }
     }
+    orient(out, start, direction);
+    Ok(())
+}
+
+/// Turns what was appended in ascending order into the direction that is wanted.
+#[inline]
+fn orient(out: &mut [u8], start: usize, direction: Direction) {
     match direction {
         Direction::Asc => {}
         Direction::Desc => invert(out.get_mut(start..).unwrap_or_default()),
     }
-    Ok(())
 }
 
 /// Appends a part that is to be read by [`decode_part`] and compared with nothing, in ascending order: as
@@ -113,10 +119,21 @@ pub fn encode_shown(
     Ok(())
 }
 
+/// As [`encode_part`], of a value of a type of signed whole numbers.
+#[inline]
+pub fn encode_signed(out: &mut Vec<u8>, number: i64, direction: Direction) {
+    let start = out.len();
+    compact::encode_short(out, number, tag::INTEGER);
+    orient(out, start, direction);
+}
+
 fn encode_stored(out: &mut Vec<u8>, stored: Stored<'_>) {
     match stored {
-        Stored::Signed(number) => compact::encode(out, i128::from(number), tag::INTEGER),
-        Stored::Unsigned(number) => compact::encode(out, i128::from(number), tag::INTEGER),
+        Stored::Signed(number) => compact::encode_short(out, number, tag::INTEGER),
+        Stored::Unsigned(number) => match i64::try_from(number) {
+            Ok(number) => compact::encode_short(out, number, tag::INTEGER),
+            Err(_) => compact::encode(out, i128::from(number), tag::INTEGER),
+        },
         Stored::Decimal(digits) => compact::encode(out, digits, tag::DECIMAL),
         Stored::Float(number) => fixed::put(out, tag::FLOAT, fixed::float_bytes(number)),
         Stored::Double(number) => fixed::put(out, tag::DOUBLE, fixed::double_bytes(number)),
@@ -148,6 +165,11 @@ pub fn decode_part<'a>(
     ty: &'a ColumnType,
     direction: Direction,
 ) -> Result<(Value<'a>, &'a [u8]), Corrupt> {
+    if ty.is_signed()
+        && let Some((number, rest)) = compact::decode_short(bytes, direction.mask(), tag::INTEGER)
+    {
+        return Ok((Value::Int(number), rest));
+    }
     let mut cursor = Cursor::new(bytes, direction);
     let tag = cursor.byte()?;
     let value = if tag == tag::NULL {

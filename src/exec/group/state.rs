@@ -4,11 +4,12 @@
 
 use super::super::rows::RowCopy;
 use super::super::{exact, tuple};
+use crate::codec::key::Direction;
 use crate::error::Result;
 use crate::sql::aggregate::{Accumulator, names};
 use crate::sql::bound::{Aggregate, AggregateKind, Aggregation};
 use crate::sql::context::EvalContext;
-use crate::sql::eval::{eval, eval_exact};
+use crate::sql::eval::{eval, eval_exact, eval_signed};
 use crate::sql::expr::{Expr, Row};
 use crate::types::{ColumnType, Value};
 
@@ -155,7 +156,7 @@ pub(super) fn push_key(
     (row, ctx): (&dyn Row, &EvalContext),
 ) -> Result<()> {
     for expr in &aggregation.keys {
-        tuple::encode(out, [(&eval(expr, row, ctx)?, &expr.ty)])?;
+        tuple::push_of(out, (expr, Direction::Asc), (row, ctx))?;
     }
     Ok(())
 }
@@ -228,27 +229,43 @@ pub(super) fn update(
         } else {
             0
         };
-        match aggregate.args.as_slice() {
-            [] => state.update(&[], ctx)?,
-            [arg] if aggregate.order_by.is_empty() => {
-                // Looked at where it is: to move a value takes as long as to decode it.
-                let value = argument((aggregate, arg), (row, ctx));
-                let Ok(held) = &value else {
-                    return value.map(|_| 0);
-                };
-                state.update(std::slice::from_ref(held), ctx)?;
-            }
-            _ => {
-                let values = arguments(aggregate).map(|arg| argument((aggregate, arg), (row, ctx)));
-                state.update(&values.collect::<Result<Vec<_>>>()?, ctx)?;
-            }
-        }
+        take_in(state, aggregate, (row, ctx))?;
         if grow {
             more = state.bytes().saturating_sub(before);
             grown += more;
         }
     }
     Ok(grown)
+}
+
+/// Takes a row into one accumulator of its group.
+#[inline]
+fn take_in(
+    state: &mut Accumulator,
+    aggregate: &Aggregate,
+    (row, ctx): (&dyn Row, &EvalContext),
+) -> Result<()> {
+    match aggregate.args.as_slice() {
+        [] => {
+            state.count_rows(1);
+            Ok(())
+        }
+        [arg] if aggregate.order_by.is_empty() => {
+            if let Some(number) = eval_signed(arg, row) {
+                return state.update_by_whole(number, ctx);
+            }
+            // Looked at where it is: to move a value takes as long as to decode it.
+            let value = argument((aggregate, arg), (row, ctx));
+            let Ok(held) = &value else {
+                return value.map(drop);
+            };
+            state.update(std::slice::from_ref(held), ctx)
+        }
+        _ => {
+            let values = arguments(aggregate).map(|arg| argument((aggregate, arg), (row, ctx)));
+            state.update(&values.collect::<Result<Vec<_>>>()?, ctx)
+        }
+    }
 }
 
 /// Appends what the aggregates take of a row, for [`update_spilled`].

@@ -186,16 +186,16 @@ impl Collector {
         row: &dyn Row,
         stream: &mut SelectStream,
     ) -> Result<()> {
-        self.outputs.clear();
         let mut met = Met::New;
-        with_outputs(&select.outputs, row, &stream.ctx, |values| {
-            let values = typed(&select.outputs, values);
-            match &mut stream.seen {
-                Some(seen) => met = seen.meet(values)?,
-                None => tuple::encode_shown(&mut self.outputs, values)?,
-            }
-            Ok(())
-        })?;
+        if let Some(seen) = &mut stream.seen {
+            with_outputs(&select.outputs, row, &stream.ctx, |values| {
+                met = seen.meet(typed(&select.outputs, values))?;
+                Ok(())
+            })?;
+        } else {
+            self.outputs.clear();
+            tuple::push_shown(&mut self.outputs, &select.outputs, row, &stream.ctx)?;
+        }
         if met == Met::Before {
             return Ok(());
         }
