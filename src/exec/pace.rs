@@ -26,6 +26,13 @@ const DEAR: Duration = Duration::from_micros(50);
 thread_local! {
     /// Turns that have ended on this thread.
     static TURNS: Cell<u32> = const { Cell::new(0) };
+    /// How often statements were polled on this thread.
+    static POLLS: Cell<u32> = const { Cell::new(0) };
+}
+
+/// A statement is polled on this thread: its turn begins with that, whatever others have done since the last one.
+pub fn note_poll() {
+    POLLS.set(POLLS.get().wrapping_add(1));
 }
 
 /// How many turns have ended on this thread, modulo 2^32: what polls a statement learns from the
@@ -48,6 +55,8 @@ pub struct Pace {
     began_and_looked: Option<(Instant, Instant)>,
     stride: u32,
     rows_left: u32,
+    /// The poll that the turn is of ([`note_poll`]).
+    poll: u32,
 }
 
 impl Default for Pace {
@@ -56,6 +65,7 @@ impl Default for Pace {
             began_and_looked: None,
             stride: STRIDE_FIRST,
             rows_left: STRIDE_FIRST,
+            poll: POLLS.get(),
         }
     }
 }
@@ -69,11 +79,13 @@ impl Pace {
     }
 
     fn look(&mut self) -> bool {
-        let now = Instant::now();
-        // Nobody has looked when the first turn began: it began about now.
-        let Some((began, looked)) = self.began_and_looked else {
+        let (now, poll) = (Instant::now(), POLLS.get());
+        let turn = self.began_and_looked.filter(|_| self.poll == poll);
+        // Nobody has looked when the first turn began, or one that others had a turn before: it began about now.
+        let Some((began, looked)) = turn else {
             self.began_and_looked = Some((now, now));
             self.rows_left = self.stride;
+            self.poll = poll;
             return false;
         };
         self.stride = if DEAR < now.duration_since(looked) {
@@ -110,6 +122,19 @@ impl Pace {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Mechanism: what others did between two turns was taken for a part of the second, which ended with its first look;
+    /// beside others a statement had so many turns that it was long.
+    #[test]
+    fn what_others_do_between_two_turns_is_no_part_of_either() {
+        let mut pace = Pace::default();
+        while !pace.is_over() {}
+        std::thread::sleep(2 * TURN);
+        note_poll();
+        let begin = Instant::now();
+        while !pace.is_over() {}
+        assert!(TURN < begin.elapsed());
+    }
 
     #[test]
     fn dear_rows_end_a_turn_soon_and_cheap_ones_seldom() {

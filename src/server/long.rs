@@ -48,6 +48,7 @@ where
         let mut turns = 0_u32;
         let begun = std::future::poll_fn(|context| {
             let before = pace::turns();
+            pace::note_poll();
             let polled = work.as_mut().poll(context).map(Some);
             turns = turns.saturating_add(pace::turns().wrapping_sub(before));
             if polled.is_pending() && TURNS_MAX < turns {
