@@ -198,7 +198,7 @@ impl Accumulator {
         self.update(&[Value::Int(number)], ctx)
     }
 
-    /// Takes in a whole number, if the state is of such numbers alone; whether it is.
+    /// Takes in a whole number, where that takes no look at what it is; whether it has.
     #[inline]
     fn add_whole(&mut self, number: i64) -> bool {
         if self.seen.is_some() {

@@ -397,7 +397,7 @@ pub trait Row {
     fn column(&self, column_idx: usize) -> crate::error::Result<Value<'_>>;
 
     /// The value at `column_idx` where it is a signed whole number and quicker to be had than by
-    /// [`Row::column`]; `None` says nothing about it. Hot: grouping asks for it once per row and column.
+    /// [`Row::column`]; `None` says nothing about it. Hot: groups, sums and sorts ask for it once per row and column.
     fn signed(&self, _column_idx: usize) -> Option<i64> {
         None
     }

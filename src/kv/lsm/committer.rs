@@ -30,12 +30,14 @@ use super::thin::{Deleted, Watch};
 use crate::kv::{CommitError, Error, Key, Result, Space, Ts, WriteSet};
 
 mod cut;
+mod group;
 mod health;
 mod history;
 mod keep;
 mod own_thread;
 mod sweep;
 
+use group::{Group, Items};
 pub(super) use own_thread::start;
 
 /// Bytes of one group: about what a disk writes in the time of a sync. A larger write set makes a
@@ -78,15 +80,6 @@ pub(super) struct Committer {
     failure_looked_for: Instant,
     /// Somebody read files when those that were replaced were to go: it is tried again.
     owes_room: bool,
-}
-
-/// A batch in the making.
-#[derive(Default)]
-struct Group {
-    items: HashMap<Slice, Option<Slice>>,
-    counted: Counted,
-    bytes: usize,
-    members: Vec<oneshot::Sender<Outcome>>,
 }
 
 impl Committer {
@@ -293,8 +286,8 @@ impl Committer {
         if absent_at.is_some_and(|ts| !self.recent.is_changed_since(hash, ts)) {
             return Ok(false);
         }
-        match group.items.get(self.physical.as_slice()) {
-            Some(written) => Ok(written.is_some()),
+        match group.items.leaves((hash, &self.physical)) {
+            Some(is_there) => Ok(is_there),
             None => self.base.contains(*space, key),
         }
     }
@@ -323,8 +316,8 @@ impl Committer {
             }
             let hash = self.hash(space, &key);
             self.recent.note(hash, ts);
-            let physical = Slice::from(self.physical.as_slice());
-            group.items.insert(physical, value.map(Slice::from));
+            let item = (hash, self.physical.as_slice());
+            group.items.write(item, value.map(Slice::from));
         }
     }
 
@@ -334,7 +327,7 @@ impl Committer {
     }
 
     /// Writes a batch, syncs it as the options say, and shows it to readers.
-    fn write(&mut self, items: HashMap<Slice, Option<Slice>>, counted: Counted) -> Outcome {
+    fn write(&mut self, items: Items, counted: Counted) -> Outcome {
         if items.is_empty() && counted.is_empty() {
             return Ok(self.base.ts);
         }
@@ -349,10 +342,7 @@ impl Committer {
         self.counts.put(counted, (&mut batch, &self.data));
         self.put_sweep(&mut batch);
         let shown = self.next_ts();
-        // In key order: the ways to neighbours in the memtable are the same for the most part, and
-        // are in the processor's cache for the next.
-        let mut items: Vec<_> = items.into_iter().collect();
-        items.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
+        let items = items.into_sorted();
         let sparse = self.sparse.written(&items);
         self.watches.iter_mut().for_each(|watch| watch.note(&items));
         for (key, value) in items {

@@ -63,7 +63,7 @@ const TREES_DIR: &str = "keyspaces";
 
 /// Within that: the rows.
 const DATA_TREE: &str = "1";
-const TABLES_DIR: &str = "tables";
+pub(super) const TABLES_DIR: &str = "tables";
 
 /// Holds the data directory for this process until it is dropped.
 pub(super) struct DirectoryLock {

@@ -17,6 +17,7 @@
 //! - `sparse` and `thin`: ranges of which nearly all is dead, and the rows that are alive in them;
 //! - `backup`: copies of the files, made while commits go on, and what is done with them;
 //! - `spaces` and `reclaim`: many spaces in one tree, and their room back when they are dropped;
+//! - `writeback`: tables go to the disk while they grow, so that no commit waits for a whole one;
 //! - `compaction` and `compression`: what becomes of entries when files are rewritten.
 //!
 //! Nothing above this module sees the crate.
@@ -52,6 +53,7 @@ mod stats;
 mod thin;
 mod told;
 mod tree;
+mod writeback;
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -87,6 +89,7 @@ use self::snapshot::{Base, LsmSnapshot};
 use self::spaces::{DeadSpaces, Registry};
 use self::stats::Commits;
 use self::thin::Suspect;
+use self::writeback::Writeback;
 use super::expiry::Expiry;
 use super::{
     Answer, Capabilities, Census, Checkpoint, CommitError, Engine, Error, Estimate, IsPast,
@@ -139,6 +142,8 @@ struct Shared {
     commits: Commits,
     /// For what the tree tells of itself. `None` once closed.
     tree: Mutex<Option<(Database, Keyspace)>>,
+    /// `None` once closed, too.
+    writeback: Mutex<Option<Writeback>>,
     /// Where its files are.
     engine_dir: PathBuf,
 }
@@ -200,6 +205,7 @@ impl Lsm {
             lock: Mutex::new(Some(lock)),
             commits: Commits::default(),
             tree: Mutex::new(Some((db.clone(), data.clone()))),
+            writeback: Mutex::new(Writeback::start(data.path())),
             engine_dir: engine_dir.clone(),
         });
         let means = (Arc::downgrade(&shared), data.clone());
@@ -284,6 +290,7 @@ impl Shared {
 
     fn hide(&self) {
         *self.tree.lock() = None;
+        *self.writeback.lock() = None;
         *self.base.write() = None;
     }
 

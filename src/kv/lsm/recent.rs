@@ -19,16 +19,19 @@ const REMEMBERED_MAX: usize = 1 << 20;
 /// The recent writes.
 pub(super) struct Recent {
     hashing: RandomState,
-    newest: HashMap<u64, Ts, BuildHasherDefault<HashedAlready>>,
+    newest: ByHash<KeyHash, Ts>,
     /// The newest write of each space that was written.
     spaces: HashMap<u32, Ts>,
-    log: VecDeque<(Ts, u64)>,
+    log: VecDeque<(Ts, KeyHash)>,
     /// Writes up to here may be forgotten.
     horizon: Ts,
 }
 
+/// A map whose keys bring their hash along.
+pub(super) type ByHash<K, V> = HashMap<K, V, BuildHasherDefault<HashedAlready>>;
+
 /// The hash of one key.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct KeyHash(u64);
 
 impl Recent {
@@ -49,7 +52,7 @@ impl Recent {
 
     /// Whether a key was, or may have been, written by a commit after `ts`.
     pub(super) fn is_changed_since(&self, key: KeyHash, ts: Ts) -> bool {
-        ts < self.horizon || self.newest.get(&key.0).is_some_and(|changed| ts < *changed)
+        ts < self.horizon || self.newest.get(&key).is_some_and(|changed| ts < *changed)
     }
 
     /// Whether any key of a space was, or may have been, written by a commit after `ts`.
@@ -70,8 +73,8 @@ impl Recent {
 
     /// Notes a write.
     pub(super) fn note(&mut self, key: KeyHash, ts: Ts) {
-        self.newest.insert(key.0, ts);
-        self.log.push_back((ts, key.0));
+        self.newest.insert(key, ts);
+        self.log.push_back((ts, key));
     }
 
     /// Forgets what no snapshot from `oldest` on can ask for, as far as memory asks for it.
@@ -94,8 +97,8 @@ impl Recent {
 }
 
 /// Passes a 64-bit hash through.
-#[derive(Default)]
-struct HashedAlready(u64);
+#[derive(Debug, Default)]
+pub(super) struct HashedAlready(u64);
 
 impl Hasher for HashedAlready {
     fn finish(&self) -> u64 {
@@ -103,7 +106,7 @@ impl Hasher for HashedAlready {
     }
 
     fn write(&mut self, bytes: &[u8]) {
-        // Only `u64` keys come here; anything else would still be a valid, slow hash.
+        // Hashes alone are hashed here; anything else would still be a valid, slow hash.
         for byte in bytes {
             self.0 = self.0.rotate_left(8) ^ u64::from(*byte);
         }

@@ -21,6 +21,7 @@ use fjall::{AnyTree, Keyspace, Readable};
 use parking_lot::Mutex;
 use tokio::runtime::Handle;
 
+use super::absent::Stretch;
 use super::compression::{self, Compression};
 use super::files::{self, FileScan, PARKED_MAX, Parked, View};
 use super::range::Rows;
@@ -30,6 +31,7 @@ use super::sparse::Sparse;
 use super::thin::Suspect;
 use super::{Shared, damage, estimate, fault};
 use crate::kv::expiry::Expiry;
+use crate::kv::page::successor;
 use crate::kv::{
     Answer, Census, Error, IsPast, Key, KeyRange, Page, Result, Scan, Snapshot, Space, Ts,
 };
@@ -142,6 +144,23 @@ impl Base {
         let physical = PhysicalKey::new(space, key);
         let found = self.snapshot.contains_key(&self.data, &physical);
         found.map_err(|cause| self.failed("looking for a key", &physical, &cause))
+    }
+
+    /// Whether there is nothing from one key to another, both included; `false` where that is not known at once.
+    pub(super) fn is_vacant(&self, stretch: &Stretch<'_>) -> Result<bool> {
+        let space = stretch.space;
+        self.spaces.check(space)?;
+        let Some(view) = &self.view else {
+            return Ok(false);
+        };
+        let range = KeyRange::between(stretch.least.as_slice(), successor(stretch.greatest));
+        let found = files::is_vacant(view, spaces::physical_range(space, &range));
+        found.map_err(|cause| {
+            let ends = [stretch.least, stretch.greatest].map(|key| PhysicalKey::new(space, key));
+            let [least, greatest] = ends.each_ref().map(PhysicalKey::as_ref);
+            let doing = "looking for keys";
+            damage::error(&self.data.tree, (least, greatest), (doing, &cause))
+        })
     }
 
     fn failed(&self, doing: &str, physical: &PhysicalKey, cause: &fjall::Error) -> Error {

@@ -96,6 +96,19 @@ impl FileScan {
     }
 }
 
+/// Whether there is no entry between two physical keys, of whatever time. Files are read as for the first row of a short
+/// scan, unless the memtable has one already.
+///
+/// # Errors
+/// Those of the disk, and of damage.
+pub(super) fn is_vacant(view: &View, bounds: Bounds) -> fjall::Result<bool> {
+    if !source::is_empty(&view.memtable, &bounds) {
+        return Ok(false);
+    }
+    let mut merge = Merge::of_few(view, bounds, u64::MAX);
+    Ok(merge.next_entry()?.is_none())
+}
+
 /// The rows of a range, of which few are read.
 pub(super) struct Few {
     merge: Merge,

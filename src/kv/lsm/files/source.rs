@@ -283,16 +283,12 @@ impl Entries {
     }
 
     fn take_more(&mut self) {
-        // Before all versions of a key: the newest comes first.
-        let before = |key: &[u8]| {
-            InternalValue::from_components(key, Slice::empty(), u64::MAX, ValueType::Value).key
-        };
         let (start, until) = &*self.bounds;
         let start = match self.entry.take() {
             Some(last) => Bound::Excluded(last.key),
-            None => Bound::Included(before(start)),
+            None => Bound::Included(before(start).key),
         };
-        let range = (start, Bound::Excluded(before(until)));
+        let range = (start, Bound::Excluded(before(until).key));
         let entries = self.memtable.items.range(range).take(self.take);
         let taken: Vec<InternalValue> = entries
             .map(|entry| InternalValue {
@@ -304,4 +300,16 @@ impl Entries {
         self.taken = taken.into_iter();
         self.take = (ENTRIES_TIMES * self.take).min(ENTRIES_MAX);
     }
+}
+
+/// Whether a memtable has no entry within the bounds, of whatever time.
+pub(super) fn is_empty(memtable: &Memtable, (start, until): &Bounds) -> bool {
+    let (start, until) = (before(start).key, before(until).key);
+    let range = (Bound::Included(start), Bound::Excluded(until));
+    memtable.items.range(range).next().is_none()
+}
+
+/// What would lie before all versions of a key: the newest comes first.
+fn before(key: &[u8]) -> InternalValue {
+    InternalValue::from_components(key, Slice::empty(), u64::MAX, ValueType::Value)
 }

@@ -11,7 +11,7 @@ use rand::{Rng as _, SeedableRng as _};
 
 use super::merge::Merge;
 use super::view::View;
-use super::{Few, FileScan};
+use super::{Few, FileScan, is_vacant};
 use crate::kv::lsm::compression::{Compression, stored};
 use crate::kv::lsm::spaces;
 use crate::kv::{KeyRange, Page, Scan, ScanOptions, Space, Ts};
@@ -221,6 +221,36 @@ fn rows_are_those_of_the_librarys_iterator() {
         }
     }
     assert!(100 < compared, "only {compared} scans were compared");
+}
+
+/// Property: where the library finds a row nothing is vacant; behind all rows it is, wherever they lie.
+#[test]
+fn what_is_vacant_has_no_rows() {
+    let seed: u64 = rand::random();
+    println!("seed {seed}");
+    let (mut vacant_count, mut other_count) = (0, 0);
+    for round in 0..40_u64 {
+        let mut tree = Tree::new(seed ^ round);
+        for _ in 0..10 {
+            tree.step();
+            let Some(state) = tree.state() else {
+                continue;
+            };
+            let behind = KeyRange::between(*b"998", *b"999");
+            for range in [tree.range(), tree.range(), behind.clone()] {
+                let bounds = spaces::physical_range(SPACE, &range);
+                let is_vacant = is_vacant(&state.1, bounds).unwrap();
+                let is_empty = tree
+                    .expected(&state.0, &Scan::new(SPACE, range.clone()))
+                    .is_empty();
+                assert!(is_empty || !is_vacant, "seed {seed}, {range:?}");
+                assert!(is_vacant || range != behind, "seed {seed}, behind all rows");
+                vacant_count += u32::from(is_vacant);
+                other_count += u32::from(!is_vacant);
+            }
+        }
+    }
+    assert!(100 < vacant_count.min(other_count));
 }
 
 #[test]

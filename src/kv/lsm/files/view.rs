@@ -28,7 +28,7 @@ pub(in crate::kv::lsm) struct Files {
     tree: TreeId,
     /// A tree has another one whenever it has other files.
     version: u64,
-    /// Lists them. A commit should not have to, and the library has no name for what it keeps them in.
+    /// Lists them. The committer should not have to, and the library has no name for what it keeps them in.
     list: Box<dyn Fn() -> Vec<Run> + Send + Sync>,
     runs: OnceLock<Vec<Run>>,
     indexes: Arc<Indexes>,
