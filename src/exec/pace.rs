@@ -26,13 +26,14 @@ const DEAR: Duration = Duration::from_micros(50);
 thread_local! {
     /// Turns that have ended on this thread.
     static TURNS: Cell<u32> = const { Cell::new(0) };
-    /// How often statements were polled on this thread.
-    static POLLS: Cell<u32> = const { Cell::new(0) };
+    /// When a statement was last polled again on this thread.
+    static POLLED: Cell<Option<Instant>> = const { Cell::new(None) };
 }
 
-/// A statement is polled on this thread: its turn begins with that, whatever others have done since the last one.
-pub fn note_poll() {
-    POLLS.set(POLLS.get().wrapping_add(1));
+/// A statement that had let others run is polled again on this thread: its turn begins with that, whatever they did
+/// meanwhile.
+pub fn note_polled_again() {
+    POLLED.set(Some(Instant::now()));
 }
 
 /// How many turns have ended on this thread, modulo 2^32: what polls a statement learns from the
@@ -55,8 +56,6 @@ pub struct Pace {
     began_and_looked: Option<(Instant, Instant)>,
     stride: u32,
     rows_left: u32,
-    /// The poll that the turn is of ([`note_poll`]).
-    poll: u32,
 }
 
 impl Default for Pace {
@@ -65,7 +64,6 @@ impl Default for Pace {
             began_and_looked: None,
             stride: STRIDE_FIRST,
             rows_left: STRIDE_FIRST,
-            poll: POLLS.get(),
         }
     }
 }
@@ -79,15 +77,15 @@ impl Pace {
     }
 
     fn look(&mut self) -> bool {
-        let (now, poll) = (Instant::now(), POLLS.get());
-        let turn = self.began_and_looked.filter(|_| self.poll == poll);
-        // Nobody has looked when the first turn began, or one that others had a turn before: it began about now.
-        let Some((began, looked)) = turn else {
+        let now = Instant::now();
+        // Nobody has looked when the first turn began: it began about now.
+        let Some((began, looked)) = self.began_and_looked else {
             self.began_and_looked = Some((now, now));
             self.rows_left = self.stride;
-            self.poll = poll;
             return false;
         };
+        let polled = POLLED.get();
+        let [began, looked] = [began, looked].map(|then| polled.map_or(then, |at| at.max(then)));
         self.stride = if DEAR < now.duration_since(looked) {
             1
         } else {
@@ -130,10 +128,25 @@ mod tests {
         let mut pace = Pace::default();
         while !pace.is_over() {}
         std::thread::sleep(2 * TURN);
-        note_poll();
+        note_polled_again();
         let begin = Instant::now();
         while !pace.is_over() {}
-        assert!(TURN < begin.elapsed());
+        assert!(TURN < begin.elapsed() + Duration::from_micros(10));
+    }
+
+    /// Mechanism: who only noted that it was polled, and not when, had no turn that ended where each poll had fewer rows than
+    /// a stride.
+    #[test]
+    fn few_dear_rows_in_each_poll_are_turns() {
+        let (mut pace, before) = (Pace::default(), turns());
+        for _ in 0..20 {
+            note_polled_again();
+            for _ in 0..2 {
+                std::thread::sleep(TURN);
+                let _ = pace.is_over();
+            }
+        }
+        assert!(10 < turns() - before, "{}", turns() - before);
     }
 
     #[test]

@@ -44,11 +44,15 @@ where
     F: Future + Send,
     F::Output: Send,
 {
+    // The first poll goes on with a turn of the connection's: a client may send many commands at once.
+    let mut is_again = false;
     loop {
         let mut turns = 0_u32;
         let begun = std::future::poll_fn(|context| {
             let before = pace::turns();
-            pace::note_poll();
+            if std::mem::replace(&mut is_again, true) {
+                pace::note_polled_again();
+            }
             let polled = work.as_mut().poll(context).map(Some);
             turns = turns.saturating_add(pace::turns().wrapping_sub(before));
             if polled.is_pending() && TURNS_MAX < turns {

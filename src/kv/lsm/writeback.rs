@@ -115,34 +115,37 @@ mod linux {
         fn look_after(mut self, inotify: &OwnedFd) {
             let mut buffer = [const { MaybeUninit::uninit() }; EVENTS_BYTES];
             let mut events = Reader::new(inotify, &mut buffer);
-            loop {
-                if !self.tables.is_empty() {
-                    thread::sleep(LOOK_INTERVAL);
-                    self.tell();
-                }
-                // Without tables it waits for one; with some it takes what there is to be told.
-                while self.tables.is_empty()
-                    || !events.is_buffer_empty()
-                    || ioctl_fionread(inotify).is_ok_and(|bytes| 0 < bytes)
-                {
-                    match events.next() {
-                        Ok(event) if event.events().contains(ReadFlags::IGNORED) => return,
-                        Ok(event) => self.note(event.events(), event.file_name()),
-                        Err(Errno::INTR) => {}
-                        Err(cause) => {
-                            tracing::debug!(%cause, "tables are no longer written out while they grow");
-                            return;
-                        }
+            let ended = loop {
+                // Without tables it waits for one.
+                let waits = self.tables.is_empty() || !events.is_buffer_empty();
+                match ioctl_fionread(inotify) {
+                    Ok(0) if !waits => {
+                        // What has ended by now was told, and is left alone.
+                        self.tell();
+                        thread::sleep(LOOK_INTERVAL);
+                        continue;
                     }
+                    Ok(_) => {}
+                    Err(cause) => break Err(cause),
                 }
+                match events.next() {
+                    // The watch is taken away, or the directory is gone.
+                    Ok(event) if event.events().contains(ReadFlags::IGNORED) => break Ok(()),
+                    // That may be among what was lost, and ends of tables.
+                    Ok(event) if event.events().contains(ReadFlags::QUEUE_OVERFLOW) => {
+                        break Err(Errno::OVERFLOW);
+                    }
+                    Ok(event) => self.note(event.events(), event.file_name()),
+                    Err(Errno::INTR) => {}
+                    Err(cause) => break Err(cause),
+                }
+            };
+            if let Err(cause) = ended {
+                tracing::debug!(%cause, "tables are no longer written out while they grow");
             }
         }
 
         fn note(&mut self, events: ReadFlags, name: Option<&std::ffi::CStr>) {
-            if events.contains(ReadFlags::QUEUE_OVERFLOW) {
-                // Ends may be among what was not told.
-                self.tables.clear();
-            }
             let Some(name) = name.map(|name| OsStr::from_bytes(name.to_bytes())) else {
                 return;
             };

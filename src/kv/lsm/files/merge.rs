@@ -215,6 +215,12 @@ impl Merge {
         (&self.done, value.unwrap_or_default())
     }
 
+    /// Whether there is no entry at all, dead or alive; to be asked first.
+    pub(super) fn is_empty(&mut self) -> Result<bool> {
+        self.begin()?;
+        Ok(self.leader.is_none())
+    }
+
     /// The next entry, dead ones included.
     pub(super) fn next_entry(&mut self) -> Result<Option<Met<'_>>> {
         match self.leader {

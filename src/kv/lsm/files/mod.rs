@@ -105,8 +105,7 @@ pub(super) fn is_vacant(view: &View, bounds: Bounds) -> fjall::Result<bool> {
     if !source::is_empty(&view.memtable, &bounds) {
         return Ok(false);
     }
-    let mut merge = Merge::of_few(view, bounds, u64::MAX);
-    Ok(merge.next_entry()?.is_none())
+    Ok(Merge::of_few(view, bounds, u64::MAX).is_empty()?)
 }
 
 /// The rows of a range, of which few are read.
