@@ -108,6 +108,22 @@ mod tests {
         assert_ne!(short.as_deref(), Some("meseta-leisure"));
     }
 
+    /// Mechanism: the turn of a connection began anew with each command, so that a client that sent many at once never let
+    /// others run.
+    #[tokio::test]
+    async fn many_short_commands_are_turns_of_their_connection() {
+        // One that takes long by chance ends a turn in any case.
+        for _ in 0..20 {
+            let (mut pace, mut count) = (Pace::default(), 0);
+            while !pace.is_over() {
+                let command = pin!(async { thread::sleep(Duration::from_micros(50)) });
+                when_long(command).await;
+                count += 1;
+                assert!(count < 20, "no turn ends");
+            }
+        }
+    }
+
     #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
     async fn who_found_no_seat_asks_again() {
         let seats = Arc::new(Semaphore::new(0));

@@ -10,7 +10,8 @@ use fjall::AbstractTree;
 use lsm_tree::{AnyTree, Table};
 use xxhash_rust::xxh3::Xxh3;
 
-use super::backup::{TABLES_DIR, Tree};
+use super::backup::Tree;
+use super::directory::TABLES_DIR;
 use super::{fault, foreign, manifest, spaces};
 use crate::kv::{Error, Result, Scan};
 

@@ -8,7 +8,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::backup::{self, TABLES_DIR};
+use super::backup;
+use super::directory::TABLES_DIR;
 use super::{directory, manifest};
 use crate::kv::{Error, Result};
 

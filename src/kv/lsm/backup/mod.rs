@@ -43,7 +43,7 @@ pub(in crate::kv::lsm) use tree::Tree;
 pub use verify::{Damage, Verified, verify};
 pub(super) use write::make;
 
-use super::directory;
+use super::directory::{self, TABLES_DIR};
 use crate::kv::{Error, Result, Ts};
 
 /// The file that makes a directory a backup.
@@ -61,9 +61,6 @@ pub(super) const ENGINE_DIR: &str = "lsm";
 /// The storage library's trees, below [`ENGINE_DIR`]: its own is `0`.
 const TREES_DIR: &str = "keyspaces";
 const LIBRARY_TREE: &str = "0";
-
-/// The tables of a tree.
-pub(super) const TABLES_DIR: &str = "tables";
 
 /// Told how many bytes of how many are done; says whether to go on.
 pub type Progress<'a> = &'a (dyn Fn(u64, u64) -> bool + 'a);

@@ -72,3 +72,33 @@ impl Items {
         items
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kv::Ts;
+    use crate::kv::lsm::recent::Recent;
+
+    #[test]
+    fn of_each_key_the_last_write_counts() {
+        let recent = Recent::new(Ts(0));
+        let of = |key: &'static [u8]| (recent.hash(key), key);
+        let mut items = Items::default();
+        for (key, value) in [
+            ("b", Some("1")),
+            ("a", Some("2")),
+            ("b", None),
+            ("a", Some("3")),
+        ] {
+            items.write(of(key.as_bytes()), value.map(Slice::from));
+        }
+        assert_eq!(items.leaves(of(b"a")), Some(true));
+        assert_eq!(items.leaves(of(b"b")), Some(false));
+        assert_eq!(items.leaves(of(b"c")), None);
+        // Keys are told apart though they had one hash.
+        assert_eq!(items.leaves((recent.hash(b"a"), b"c")), None);
+        let sorted = [("a", Some("3")), ("b", None)];
+        let sorted = sorted.map(|(key, value)| (Slice::from(key), value.map(Slice::from)));
+        assert_eq!(items.into_sorted(), sorted);
+    }
+}
