@@ -95,6 +95,13 @@ pub enum Error {
         /// What the system said.
         cause: String,
     },
+    /// A place that whoever runs the server may not write.
+    Forbidden {
+        /// What was to be made.
+        path: PathBuf,
+        /// What the system said.
+        cause: String,
+    },
     /// The directory must be empty, and is not.
     NotEmpty {
         /// The directory.
@@ -159,6 +166,7 @@ impl Error {
             | Error::ForeignFile { .. }
             | Error::OtherFormat { .. }
             | Error::Unwritable { .. }
+            | Error::Forbidden { .. }
             | Error::NotEmpty { .. }
             | Error::IsFile { .. }
             | Error::NoBackup { .. }
@@ -184,6 +192,7 @@ impl Error {
             | Error::OtherFormat { .. }
             | Error::Unwritable { .. }
             | Error::NoBackup { .. } => Code::CantCreateFile,
+            Error::Forbidden { .. } => Code::FileNotCreated,
             Error::NotEmpty { .. }
             | Error::IsFile { .. }
             | Error::HalfBackup { .. }
@@ -204,7 +213,7 @@ impl fmt::Display for Error {
             } => write!(
                 f,
                 "the disk of {} has {free_bytes} bytes free, and writing needs {least_bytes}: \
-                 delete rows, drop or truncate tables, or make room on the disk",
+                 delete rows, truncate tables, PURGE those that were dropped, or make room on the disk",
                 dir.display()
             ),
             Error::Corrupt { what } => write!(f, "stored bytes are damaged: {what}"),
@@ -244,6 +253,7 @@ impl fmt::Display for Error {
             Error::Unwritable { dir, cause } => {
                 of_data(f, dir, &format!("cannot be written: {cause}"))
             }
+            Error::Forbidden { path, cause } => of_place(f, path, cause),
             Error::NotEmpty { dir, found } => {
                 of_dir(f, dir, &format!("is not empty: it holds {found}"))
             }
@@ -266,6 +276,14 @@ const HALF_RESTORED: &str = "has a restore that was not finished: unless it is u
 
 fn of_dir(f: &mut fmt::Formatter<'_>, dir: &Path, text: &str) -> fmt::Result {
     write!(f, "directory {} {text}", dir.display())
+}
+
+fn of_place(f: &mut fmt::Formatter<'_>, path: &Path, cause: &str) -> fmt::Result {
+    let path = path.display();
+    write!(
+        f,
+        "{path} cannot be made by the user that the server runs as: {cause}"
+    )
 }
 
 fn of_data(f: &mut fmt::Formatter<'_>, dir: &Path, text: &str) -> fmt::Result {
@@ -291,6 +309,7 @@ impl From<Error> for error::Error {
             | Error::ForeignFile { .. }
             | Error::OtherFormat { .. }
             | Error::Unwritable { .. }
+            | Error::Forbidden { .. }
             | Error::NotEmpty { .. }
             | Error::IsFile { .. }
             | Error::NoBackup { .. }

@@ -12,7 +12,6 @@ use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use fjall::{Database, Keyspace, OwnedWriteBatch, PersistMode, Slice};
-use tokio::sync::oneshot;
 
 use super::Shared;
 use super::compression;
@@ -34,10 +33,13 @@ mod group;
 mod health;
 mod history;
 mod keep;
+mod nudge;
 mod own_thread;
 mod sweep;
 
 use group::{Group, Items};
+use nudge::Nudge;
+pub(super) use nudge::THREAD_NAME as NUDGE_THREAD_NAME;
 pub(super) use own_thread::start;
 
 /// Bytes of one group: about what a disk writes in the time of a sync. A larger write set makes a
@@ -78,6 +80,9 @@ pub(super) struct Committer {
     physical: Vec<u8>,
     room: Room,
     failure_looked_for: Instant,
+    /// Since when commits wait for flushes and compactions; none, if they do not.
+    behind_since: Option<Instant>,
+    nudge: Nudge,
     /// Somebody read files when those that were replaced were to go: it is tried again.
     owes_room: bool,
 }
@@ -98,6 +103,8 @@ impl Committer {
             physical: Vec::new(),
             room: opened.room,
             failure_looked_for: Instant::now(),
+            behind_since: None,
+            nudge: Nudge::default(),
             owes_room: false,
             base,
             shared,
@@ -366,9 +373,13 @@ impl Committer {
             }
             // It failed before, and nothing was written now.
             Err(fjall::Error::Poisoned) => Err(self.fail_in_background().into()),
-            Err(cause) => Err(CommitError::Undetermined {
-                cause: self.fail("writing a commit", &cause).to_string(),
-            }),
+            Err(cause) => {
+                // They may lack what was written, and it may be seen all the same.
+                self.sparse = Arc::default();
+                Err(CommitError::Undetermined {
+                    cause: self.fail("writing a commit", &cause).to_string(),
+                })
+            }
         }
     }
 
@@ -472,19 +483,5 @@ impl Committer {
         }
         self.note_synced();
         Ok(())
-    }
-
-    fn close(mut self, answer: oneshot::Sender<Result<()>>, waiting: VecDeque<Request>) {
-        let synced = self.sync().and_then(|()| self.write_end());
-        for late in waiting.into_iter().chain(self.shared.queue.close()) {
-            late.refuse(Error::Closed);
-        }
-        self.room.close();
-        self.shared.reclaim.close();
-        self.shared.hide();
-        let shared = Arc::clone(&self.shared);
-        drop(self);
-        shared.release();
-        let _ = answer.send(synced);
     }
 }

@@ -9,6 +9,7 @@ use fjall::compaction::filter::{
     CompactionFilter, CompactionFilterResult, Context, Factory, ItemAccessor, Verdict,
 };
 
+use super::committer;
 use super::compression::{Compression, Press};
 use super::fault;
 use super::reclaim;
@@ -40,7 +41,7 @@ impl Factory for Rules {
         let expiry = self.expiry.as_ref();
         Box::new(Filter {
             pause: Pause::new(Arc::clone(&self.floor)),
-            is_pass: thread::current().name() == Some(reclaim::THREAD_NAME),
+            is_own: thread::current().name().is_some_and(is_own_thread),
             rules: self.clone(),
             now_ms: expiry.map_or(0, |expiry| expiry.now_ms()),
             kept_ms: expiry.map_or(0, |expiry| expiry.kept_ms()),
@@ -48,6 +49,11 @@ impl Factory for Rules {
             seen: None,
         })
     }
+}
+
+/// Whether a thread is none of the library's.
+fn is_own_thread(name: &str) -> bool {
+    [reclaim::THREAD_NAME, committer::NUDGE_THREAD_NAME].contains(&name)
 }
 
 /// What is done with the keys of a space.
@@ -71,9 +77,9 @@ struct Seen {
 struct Filter {
     rules: Rules,
     pause: Pause,
-    /// Whether it is a pass over all files, which is given up when the engine is to end: the library's threads wait for
-    /// it, and its end for them. None of theirs is: one that fails ends all writing.
-    is_pass: bool,
+    /// Whether it is one of this room's own, such as a pass over all files. It is given up when the engine is to end: the
+    /// library's threads wait for it, and its end for them. None of theirs is: one that fails ends all writing.
+    is_own: bool,
     now_ms: u64,
     /// What has ended by then is removed: a start will know of it, whatever the clock is then.
     kept_ms: u64,
@@ -163,7 +169,7 @@ impl CompactionFilter for Filter {
             let cause = "the storage engine writes no more".to_owned();
             return Err(fault::carried(Error::ReadOnly { cause }));
         }
-        if self.is_pass && self.rules.floor.is_hurried() {
+        if self.is_own && self.rules.floor.is_hurried() {
             return Err(fault::carried(Error::Closed));
         }
         let Some(space) = spaces::space_of(item.key()) else {
@@ -222,7 +228,7 @@ mod tests {
 
     /// The library takes one of its own that fails for the end of all writing.
     #[test]
-    fn a_pass_is_given_up_when_the_engine_is_to_end_and_other_compactions_are_not() {
+    fn own_compactions_are_given_up_when_the_engine_is_to_end_and_others_are_not() {
         let dir = tempfile::tempdir().unwrap();
         let ((_db, data), floor) = two_files(dir.path());
         floor.hurry();
@@ -232,8 +238,10 @@ mod tests {
             let compacting = named.spawn(move || data.major_compact()).unwrap();
             compacting.join().unwrap()
         };
-        let cause = compact_as(reclaim::THREAD_NAME).unwrap_err();
-        assert_eq!(fault::error("compacting", &cause), Error::Closed);
+        for own in [reclaim::THREAD_NAME, committer::NUDGE_THREAD_NAME] {
+            let cause = compact_as(own).unwrap_err();
+            assert_eq!(fault::error("compacting", &cause), Error::Closed);
+        }
         assert_eq!(data.tree.table_count(), 2);
         compact_as("another").unwrap();
         assert_eq!(data.tree.table_count(), 1);

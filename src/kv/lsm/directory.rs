@@ -80,10 +80,7 @@ pub(super) struct DirectoryLock {
 /// [`Error::InUse`], [`Error::ForeignDirectory`], [`Error::HalfRestored`], [`Error::OtherFormat`],
 /// [`Error::Unwritable`]; [`Error::Corrupt`] when the version file is damaged, or missing beside rows.
 pub(super) fn claim(dir: &Path) -> Result<DirectoryLock> {
-    let unwritable = |cause: io::Error| Error::Unwritable {
-        dir: dir.to_path_buf(),
-        cause: cause.to_string(),
-    };
+    let unwritable = |cause: io::Error| unwritable(dir, &cause);
     if dir.is_file() {
         return Err(unwritable(io::Error::other("it is a file")));
     }
@@ -140,13 +137,13 @@ fn shut_others_out(dir: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// What there was none of needs no removal.
+/// What there is none of is no failure.
 ///
 /// # Errors
 /// The others.
-pub(super) fn if_there(removed: io::Result<()>) -> io::Result<()> {
-    match removed {
-        Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(()),
+pub(super) fn if_there<T: Default>(done: io::Result<T>) -> io::Result<T> {
+    match done {
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(T::default()),
         other => other,
     }
 }
@@ -168,10 +165,7 @@ fn remove_unfinished(dir: &Path) -> Result<()> {
             ),
         });
     }
-    fs::remove_dir_all(&engine_dir).map_err(|cause| Error::Unwritable {
-        dir: dir.to_path_buf(),
-        cause: cause.to_string(),
-    })
+    fs::remove_dir_all(&engine_dir).map_err(|cause| unwritable(dir, &cause))
 }
 
 /// Whether there are files of rows.
@@ -209,10 +203,7 @@ impl DirectoryLock {
         }
         let complete = sync_dir(&self.engine_dir().join(TREES_DIR));
         let written = complete.and_then(|()| write_version(&self.dir, FORMAT));
-        written.map_err(|cause| Error::Unwritable {
-            dir: self.dir.clone(),
-            cause: cause.to_string(),
-        })?;
+        written.map_err(|cause| unwritable(&self.dir, &cause))?;
         self.is_sealed = true;
         Ok(())
     }
@@ -240,7 +231,8 @@ pub fn is_half_restored(dir: &Path) -> bool {
 pub(super) struct Held {
     /// Whether its version file is none.
     pub(super) is_damaged: bool,
-    _file: File,
+    /// None on a disk that cannot be written, where there is no such file: no server can run there.
+    _file: Option<File>,
 }
 
 /// Keeps servers out of a data directory for as long as the answer is held, also of one whose version file is damaged.
@@ -263,9 +255,14 @@ pub(super) fn hold(dir: &Path) -> Result<Held> {
         Err(Error::Corrupt { .. }) => true,
         Err(cause) => return Err(cause),
     };
+    let file = match open_lock(dir) {
+        Err(cause) if cause.kind() == io::ErrorKind::ReadOnlyFilesystem => open_to_read(dir),
+        other => other.map(Some),
+    };
+    let file = file.map_err(|cause| unwritable(dir, &cause))?;
     Ok(Held {
         is_damaged,
-        _file: lock(dir)?,
+        _file: file.map(|file| held(file, dir)).transpose()?,
     })
 }
 
@@ -407,23 +404,39 @@ const LOCK_TRIES: u32 = 10;
 const LOCK_PAUSE: Duration = Duration::from_millis(20);
 
 fn lock(dir: &Path) -> Result<File> {
-    let unwritable = |cause: io::Error| Error::Unwritable {
-        dir: dir.to_path_buf(),
-        cause: cause.to_string(),
-    };
+    let file = open_lock(dir).map_err(|cause| unwritable(dir, &cause))?;
+    held(file, dir)
+}
+
+fn open_lock(dir: &Path) -> io::Result<File> {
     let mut open = OpenOptions::new();
     open.create(true).truncate(false).read(true).write(true);
-    let file = open.open(dir.join(LOCK_FILE)).map_err(unwritable)?;
+    open.open(dir.join(LOCK_FILE))
+}
+
+/// The file that is locked, if there is one: a server may have the same directory where it can be written.
+fn open_to_read(dir: &Path) -> io::Result<Option<File>> {
+    if_there(File::open(dir.join(LOCK_FILE)).map(Some))
+}
+
+fn held(file: File, dir: &Path) -> Result<File> {
     for _ in 0..LOCK_TRIES {
         match file.try_lock() {
             Ok(()) => return Ok(file),
             Err(TryLockError::WouldBlock) => thread::sleep(LOCK_PAUSE),
-            Err(TryLockError::Error(cause)) => return Err(unwritable(cause)),
+            Err(TryLockError::Error(cause)) => return Err(unwritable(dir, &cause)),
         }
     }
     Err(Error::InUse {
         dir: dir.to_path_buf(),
     })
+}
+
+fn unwritable(dir: &Path, cause: &io::Error) -> Error {
+    Error::Unwritable {
+        dir: dir.to_path_buf(),
+        cause: cause.to_string(),
+    }
 }
 
 #[cfg(test)]

@@ -64,7 +64,6 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use fjall::{Database, Keyspace};
 use parking_lot::{Mutex, RwLock};
-use tokio::runtime::Handle;
 use tokio::sync::{Semaphore, oneshot};
 
 pub use backup::is_any as is_backup_dir;
@@ -95,7 +94,6 @@ use super::{
     Answer, Capabilities, Census, Checkpoint, CommitError, Engine, Error, Estimate, IsPast,
     KeyRange, Limits, Result, Snapshot, Space, Spaces, Stats, WriteSet,
 };
-use crate::leisure;
 
 /// A row is at most 64 MiB and a key 30 KiB (docs/limits.md); the storage library takes keys below
 /// 64 KiB. A write set is held in memory some three times while it is written.
@@ -484,11 +482,7 @@ async fn commit(shared: Arc<Shared>, base: Arc<Base>, writes: WriteSet) -> Outco
             cause: shared.silence().to_string(),
         })
     })?;
-    if !suspects.is_empty() && Handle::try_current().is_ok() {
-        let took = began.elapsed();
-        // It is written all the same.
-        let _ = leisure::blocking(move || shared.thin(suspects, took)).await;
-    }
+    shared.thin_at_once(suspects, began.elapsed()).await;
     Ok(outcome)
 }
 

@@ -18,7 +18,9 @@ use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use fjall::Slice;
+use tokio::runtime::Handle;
 use tokio::sync::oneshot;
+use tokio::time::timeout;
 
 pub(super) use self::suspect::{Deleted, Looked, Suspect, counts_of};
 use self::walk::Walk;
@@ -28,6 +30,7 @@ use super::snapshot::Base;
 use super::spaces::Bounds;
 use super::sparse::Stretch;
 use crate::kv::Result;
+use crate::leisure;
 
 /// Deleted keys of a space that make a range suspect: stepping over them takes longer than a short scan.
 pub(super) const DELETES_MIN: usize = 512;
@@ -41,6 +44,9 @@ const ROWS_MORE: u64 = 16;
 const FOREGROUND_BUDGET: Duration = Duration::from_millis(20);
 /// … or this part of what the commit took, if that is more.
 const FOREGROUND_PART: u32 = 3;
+
+/// How long a commit that is on the disk waits for the committer's part in it, who may itself wait for a compaction.
+const FOREGROUND_PATIENCE: Duration = Duration::from_secs(1);
 
 /// How often what readers met is looked at, …
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
@@ -143,11 +149,21 @@ impl Shared {
         *next = (*next).max(Instant::now().checked_add(pause));
     }
 
+    /// Does what [`Shared::thin`] does where that keeps nobody from being served, for some time at most: what was to be
+    /// written is.
+    pub(super) async fn thin_at_once(self: Arc<Shared>, suspects: Vec<Suspect>, took: Duration) {
+        if suspects.is_empty() || Handle::try_current().is_err() {
+            return;
+        }
+        let thinned = leisure::blocking(move || self.thin(suspects, took));
+        let _ = timeout(FOREGROUND_PATIENCE, thinned).await;
+    }
+
     /// Goes through ranges for a commit that has taken so long, and keeps what is sparse in them; what
     /// there is no time for, the reclaiming thread gets. Blocks: the time counts from now, and what the
     /// committer has to do before it answers is part of it. A failure costs nothing but the time of those
     /// who read there.
-    pub(super) fn thin(&self, suspects: Vec<Suspect>, took: Duration) {
+    fn thin(&self, suspects: Vec<Suspect>, took: Duration) {
         let budget = FOREGROUND_BUDGET.max(took / FOREGROUND_PART);
         let deadline = Instant::now() + budget;
         for suspect in suspects {

@@ -246,6 +246,19 @@ fn reading(path: &Path, cause: &io::Error) -> Error {
     Error::io(format!("reading {}", path.display()), cause)
 }
 
+/// Why something was not made: `doing` says it, unless whoever runs the server may not write there.
+fn new_file(path: &Path, cause: &io::Error, doing: fn(&Path, &io::Error) -> Error) -> Error {
+    use io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem};
+
+    if matches!(cause.kind(), PermissionDenied | ReadOnlyFilesystem) {
+        return Error::Forbidden {
+            path: path.to_path_buf(),
+            cause: cause.to_string(),
+        };
+    }
+    doing(path, cause)
+}
+
 fn writing(path: &Path, cause: &io::Error) -> Error {
     Error::io(format!("writing {}", path.display()), cause)
 }
@@ -258,14 +271,12 @@ fn making(dir: &Path, cause: &io::Error) -> Error {
 ///
 /// # Errors
 ///
-/// Those of [`check_empty`]; [`Error::Io`].
+/// Those of [`check_empty`]; [`Error::Forbidden`], [`Error::Io`].
 fn empty_dir(dir: &Path) -> Result<bool> {
     match copy::make_dir(dir) {
         Ok(()) => return Ok(true),
         Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => {}
-        Err(cause) => {
-            return Err(making(dir, &cause));
-        }
+        Err(cause) => return Err(new_file(dir, &cause, making)),
     }
     check_empty(dir)?;
     Ok(false)

@@ -154,6 +154,7 @@ impl Names {
             | Error::ForeignFile { .. }
             | Error::OtherFormat { .. }
             | Error::Unwritable { .. }
+            | Error::Forbidden { .. }
             | Error::NotEmpty { .. }
             | Error::IsFile { .. }
             | Error::NoBackup { .. }

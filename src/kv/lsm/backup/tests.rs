@@ -638,3 +638,18 @@ async fn a_file_of_others_among_the_tables_is_told_and_no_damage() {
         "{refused:?}"
     );
 }
+
+#[test]
+fn who_may_not_write_where_a_backup_is_to_be_is_told_so() {
+    let dir = Path::new("/var/backups/monday");
+    for kind in [
+        io::ErrorKind::PermissionDenied,
+        io::ErrorKind::ReadOnlyFilesystem,
+    ] {
+        let told = new_file(dir, &io::Error::from(kind), making);
+        assert!(matches!(told, Error::Forbidden { .. }), "{told}");
+        assert!(told.to_string().contains("/var/backups/monday"), "{told}");
+    }
+    let told = new_file(dir, &io::Error::from(io::ErrorKind::StorageFull), making);
+    assert!(!matches!(told, Error::Forbidden { .. }), "{told}");
+}

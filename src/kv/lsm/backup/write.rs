@@ -22,7 +22,7 @@ use tokio::sync::oneshot;
 use super::tree::{TableFile, Tree};
 use super::{
     BACKUP_FILE, Backup, Cut, ENGINE_DIR, Entry, PART_FILE, Sum, TABLES_DIR, TREES_DIR, copy,
-    damaged, empty_dir, reading, writing,
+    damaged, empty_dir, new_file, reading, writing,
 };
 use crate::kv::lsm::directory::if_there;
 use crate::kv::lsm::journal::{self, Behind, Until};
@@ -85,7 +85,7 @@ impl Making<'_> {
         let part = dir.join(PART_FILE);
         // Of two that found it empty one has it.
         let made = copy::create(&part);
-        made.map_err(|cause| writing(&part, &cause))?;
+        made.map_err(|cause| new_file(&part, &cause, writing))?;
         Ok(Making {
             dir,
             is_own,

@@ -25,11 +25,14 @@ const FLUSHES_MAX: usize = 3;
 
 /// Files that lie over each other before commits wait for a compaction: as large as memtables are, they have
 /// the bytes for which [`super::super::room`] keeps room. The library's own waiting begins with four more.
-const OVERLAPS_MAX: usize = 16;
+pub(super) const OVERLAPS_MAX: usize = 16;
 
-/// How long what makes room waits for a compaction that may itself wait for room; then it is refused, so that
-/// nobody waits without an end.
+/// How long what makes room waits for a compaction that may itself wait for room, from when the first had to wait; then
+/// it is refused, so that nobody waits without an end, nor one behind the other.
 const STUCK_MAX: Duration = Duration::from_secs(10);
+
+/// How long commits wait before somebody looks whether what they wait for was begun.
+const NUDGE_PATIENCE: Duration = Duration::from_millis(250);
 
 /// How often a commit that waits looks whether it must.
 const WAIT_INTERVAL: Duration = Duration::from_millis(1);
@@ -39,20 +42,28 @@ impl Committer {
     ///
     /// # Errors
     ///
-    /// [`Error::NoRoom`] when what it would wait for waits for room itself.
+    /// [`Error::NoRoom`] when what it would wait for waits for room itself, [`Error::Closed`] when the engine is to end.
     pub(super) fn prepare(&mut self, makes_room: bool) -> Result<()> {
-        let began = Instant::now();
         while self.is_behind() && self.shared.read_only().is_none() {
+            let since = *self.behind_since.get_or_insert_with(Instant::now);
             let is_stuck =
-                !makes_room || STUCK_MAX < began.elapsed() || self.shared.queue.is_ending();
+                !makes_room || STUCK_MAX < since.elapsed() || self.shared.queue.is_ending();
             if self.room.is_scarce() && is_stuck {
                 return Err(self.room.refusal());
+            }
+            if self.shared.queue.is_ending() {
+                // Nothing may be compacted any more.
+                return Err(Error::Closed);
+            }
+            if NUDGE_PATIENCE < since.elapsed() {
+                self.nudge();
             }
             thread::sleep(WAIT_INTERVAL);
             self.look_for_failure();
             self.refuse_sweep();
             self.sync_when_due();
         }
+        self.behind_since = None;
         self.room.look((&self.db, &self.data));
         Ok(())
     }
@@ -70,6 +81,9 @@ impl Committer {
             return;
         }
         self.failure_looked_for = Instant::now();
+        if !self.is_behind() {
+            self.behind_since = None;
+        }
         if self.shared.read_only().is_some() {
             return;
         }
@@ -163,7 +177,7 @@ impl Committer {
         self.shared.read_only().unwrap_or(cause)
     }
 
-    fn give_up(&self, cause: Error) -> Error {
+    pub(super) fn give_up(&self, cause: Error) -> Error {
         self.shared.give_up(&cause);
         cause
     }

@@ -1,9 +1,13 @@
 //! The thread that commits.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::thread;
 
+use tokio::sync::oneshot;
+
 use super::Committer;
+use crate::kv::lsm::queue::Request;
 use crate::kv::lsm::{Opened, Shared};
 use crate::kv::{Error, Result};
 
@@ -39,5 +43,25 @@ pub(in crate::kv::lsm) fn start(shared: Arc<Shared>, opened: Opened) -> Result<(
     match started {
         Ok(_) => Ok(()),
         Err(cause) => Err(Error::io("starting a thread", &cause)),
+    }
+}
+
+impl Committer {
+    /// What is done last: nothing is written from then on.
+    pub(super) fn close(mut self, answer: oneshot::Sender<Result<()>>, waiting: VecDeque<Request>) {
+        let synced = self.sync().and_then(|()| self.write_end());
+        for late in waiting.into_iter().chain(self.shared.queue.close()) {
+            late.refuse(Error::Closed);
+        }
+        self.room.close();
+        self.shared.reclaim.close();
+        self.shared.hide();
+        if let Err(cause) = self.nudge.join() {
+            tracing::warn!(%cause, "a compaction failed at the end");
+        }
+        let shared = Arc::clone(&self.shared);
+        drop(self);
+        shared.release();
+        let _ = answer.send(synced);
     }
 }
