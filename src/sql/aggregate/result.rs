@@ -21,7 +21,9 @@ pub fn aggregate_type(kind: AggregateKind, args: &[Expr]) -> ColumnType {
             ColumnType::VARCHAR
         }
         (AggregateKind::Min | AggregateKind::Max | AggregateKind::AnyValue, _) => first_ty,
-        (AggregateKind::GroupConcat, _) if is_binary(&first_ty) => ColumnType::Blob(LobSize::Long),
+        (AggregateKind::GroupConcat, _) if args.iter().any(|arg| is_binary(&arg.ty)) => {
+            ColumnType::Blob(LobSize::Long)
+        }
         (AggregateKind::GroupConcat, _) => ColumnType::Text(LobSize::Long),
         (AggregateKind::BitAnd | AggregateKind::BitOr | AggregateKind::BitXor, _) => {
             ColumnType::BIGINT_UNSIGNED

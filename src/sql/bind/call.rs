@@ -137,7 +137,8 @@ impl Scope<'_> {
         {
             json_truth::keep_truth(value, call.args.last());
         }
-        if kind == AggregateKind::GroupConcat && 1 < args.len() {
+        // Of several with DISTINCT two rows are equal when each argument is, not when their joined text is.
+        if kind == AggregateKind::GroupConcat && 1 < args.len() && !call.distinct {
             args = vec![known_call("CONCAT", args)?];
         }
         let distinct = call.distinct && !matches!(kind, AggregateKind::Min | AggregateKind::Max);

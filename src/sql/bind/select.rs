@@ -49,9 +49,6 @@ pub(super) fn block(
     hints.reads_whole = block.no_cache;
     let (limit, offset) = order::limits(select.limit.as_ref(), &mut scope)?;
     let mut clauses = bind_clauses(select, block, &mut scope)?;
-    if block.distinct {
-        scope.check_distinct_order(&clauses.order_by)?;
-    }
     let parameters_count = scope.parameters_count;
     let is_grouped = !scope.keys.is_empty() || !scope.aggregates.is_empty();
     let mut subqueries = std::mem::take(&mut scope.subqueries);
@@ -213,6 +210,11 @@ fn bind_clauses(select: &ast::Select, block: &Block, scope: &mut Scope<'_>) -> R
         order_by = scope.rollup_order();
     }
     let windows = scope.window_drafts(&block.windows)?;
+    // Groups with ROLLUP have an order that nobody has asked for.
+    let has_order = !select.order_by.is_empty();
+    if block.distinct && has_order && scope.names.mode.only_full_group_by {
+        scope.check_distinct_order(&order_by)?;
+    }
     Ok(Clauses {
         outputs,
         having,

@@ -354,7 +354,7 @@ pub fn date_shift_type(date: &Expr, amount: &Expr, unit: IntervalUnit) -> Column
     let amount_fsp = match (&amount.ty, unit) {
         (_, unit) if has_micros(unit) => 6,
         (ColumnType::Decimal { scale, .. }, IntervalUnit::Second) => (*scale).min(6),
-        (ColumnType::Varchar { .. } | ColumnType::Double, IntervalUnit::Second) => 6,
+        (ty, IntervalUnit::Second) if may_have_any_fraction(ty) => 6,
         _ => 0,
     };
     match &date.ty {
@@ -370,6 +370,13 @@ pub fn date_shift_type(date: &Expr, amount: &Expr, unit: IntervalUnit) -> Column
             chars_max: Some(29),
         },
     }
+}
+
+/// Whether a number of this type may have digits after the point, nobody knows how many.
+fn may_have_any_fraction(ty: &ColumnType) -> bool {
+    let is_approximate = matches!(ty, ColumnType::Float | ColumnType::Double);
+    let is_any = matches!(ty, ColumnType::Json | ColumnType::Dynamic);
+    is_approximate || is_any || is_text(ty) || is_binary(ty)
 }
 
 /// Whether values of the type are character strings, `ENUM` included.
