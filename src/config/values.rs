@@ -270,6 +270,7 @@ pub(super) fn parse_bytes(text: &str) -> Option<u64> {
         "k" | "kb" | "kib" => 10,
         "m" | "mb" | "mib" => 20,
         "g" | "gb" | "gib" => 30,
+        "t" | "tb" | "tib" => 40,
         _ => return None,
     };
     digits.parse::<u64>().ok()?.checked_mul(1 << shift)

@@ -13,7 +13,7 @@ use tokio::time::timeout;
 
 use super::listener::Context;
 use super::local_file::{self, Wanted};
-use super::login::{Entered, Guest, host_name};
+use super::login::{Entered, Guest, host_name, place_name};
 use super::long;
 use super::peer::{self, SocketPeer};
 use super::prepared::Statements;
@@ -49,7 +49,7 @@ pub(super) async fn serve(
     let registration = context
         .shared
         .processes()
-        .register(host_name(address.ip()), peer);
+        .register(place_name(address), peer);
     let wire = Wire::new(socket, Arc::clone(registration.cancel()));
     let id = registration.id();
     let arrival = Arrival { address, full };

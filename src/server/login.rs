@@ -6,7 +6,7 @@
 //!
 //! Source: MySQL 8.0 Source Documentation, "Connection Phase".
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use tokio::task::spawn_blocking;
@@ -358,6 +358,11 @@ fn decoy(directory: &Directory, user: &str) -> Password {
         Some(account) => Password::unknowable_like(&account.password),
         None => Password::unknowable(),
     }
+}
+
+/// How the list of processes names where a client is: with its port.
+pub(super) fn place_name(address: SocketAddr) -> String {
+    format!("{}:{}", host_name(address.ip()), address.port())
 }
 
 /// How MySQL names where a client is.

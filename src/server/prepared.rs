@@ -20,7 +20,7 @@ use crate::protocol::parameters::{Decoded, Layout, Parameters};
 use crate::protocol::reply;
 use crate::protocol::row::RowEncoder;
 use crate::protocol::{Capabilities, Status};
-use crate::session::{Prepared, Reply, ResultSet};
+use crate::session::{Prepared, Reply, ResultSet, processes};
 use crate::types::{ResultColumn, Value};
 
 /// Open cursors of one connection: each holds a snapshot and up to a page of rows.
@@ -28,9 +28,6 @@ const CURSORS_MAX: usize = 32;
 
 /// No statement has this number.
 const NO_STATEMENT_ID: u32 = 0;
-
-/// The bytes of a statement's text that are kept for SHOW PROCESSLIST.
-const TEXT_BYTES_MAX: usize = 256;
 
 /// The prepared statements of one connection.
 #[derive(Default)]
@@ -40,6 +37,7 @@ pub(super) struct Statements {
 }
 
 struct Statement {
+    /// As much of it as SHOW FULL PROCESSLIST shows.
     text: Box<str>,
     parameters: Parameters,
     shape: Option<Shape>,
@@ -137,7 +135,7 @@ impl Talk {
         self.statements.forget_last();
         let prepared = self.session.prepare(text)?;
         let statement = Statement {
-            text: String::from_utf8_lossy(text.get(..TEXT_BYTES_MAX).unwrap_or(text)).into(),
+            text: processes::shown(text).into(),
             parameters: Parameters::new(prepared.parameters_count),
             shape: None,
             cursor: None,

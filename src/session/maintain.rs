@@ -26,6 +26,7 @@ impl Session {
         self.commit_open().await?;
         if status {
             self.state.own().reset();
+            self.shared.processes().note_status_flushed();
         }
         if !logs {
             self.shared.accounts.forget_fast();

@@ -3,6 +3,8 @@
 
 use std::borrow::Cow;
 
+use parking_lot::RwLock;
+
 use super::Session;
 use super::set::{aliases, name_kept};
 use super::settings;
@@ -22,6 +24,30 @@ const NUMBER: u8 = b'i';
 const TEXT: u8 = b't';
 /// There is none: the value is NULL.
 const NULL: u8 = b'n';
+
+/// What is kept, as `performance_schema.persisted_variables` tells it.
+#[derive(Debug, Default)]
+pub(super) struct Persisted {
+    all: RwLock<Vec<(String, Value<'static>)>>,
+    /// Held while it is read again, so that what was read later is what stays.
+    reading: tokio::sync::Mutex<()>,
+}
+
+impl Persisted {
+    /// Names and values, in order of name.
+    pub(super) fn all(&self) -> Vec<(String, Value<'static>)> {
+        self.all.read().clone()
+    }
+
+    /// Looks at what was written just now. It is written, whatever becomes of that.
+    async fn read_again(&self, engine: &dyn Engine) {
+        let _reading = self.reading.lock().await;
+        match stored(engine).await {
+            Ok(all) => *self.all.write() = all,
+            Err(error) => tracing::warn!("persisted variables cannot be read: {error}"),
+        }
+    }
+}
 
 /// A variable and the value that it is to keep; `None` for its default.
 type Kept<'a> = (&'a str, Option<&'a Value<'static>>);
@@ -66,8 +92,15 @@ impl Session {
     /// Those of the engine.
     pub(super) async fn keep(&mut self, writes: WriteSet) -> Result<()> {
         if !writes.is_empty() {
-            self.shared.engine.commit(writes).await?;
+            self.commit_kept(writes).await?;
         }
+        Ok(())
+    }
+
+    async fn commit_kept(&self, writes: WriteSet) -> Result<()> {
+        let engine = self.shared.engine.as_ref();
+        engine.commit(writes).await?;
+        self.shared.persisted.read_again(engine).await;
         Ok(())
     }
 
@@ -84,8 +117,7 @@ impl Session {
             writes.delete(SYSTEM_SPACE, key(name));
         }
         if !writes.is_empty() {
-            self.shared.engine.commit(writes).await?;
-            return Ok(());
+            return self.commit_kept(writes).await;
         }
         let Some(name) = &reset.name else {
             return Ok(());
@@ -100,12 +132,12 @@ impl Session {
     }
 }
 
-/// Gives the variables the values that they were to keep. One that this version does not take is left
-/// out, and logged.
+/// Gives the variables the values that they were to keep, and logs each: it wins over an option. One that this version
+/// does not take is left out, and logged, too.
 ///
 /// # Errors
 /// Those of the engine; 1712 for a record that cannot be read.
-pub(super) async fn restore(engine: &dyn Engine, globals: &Globals) -> Result<()> {
+pub(super) async fn restore(engine: &dyn Engine, globals: &Globals) -> Result<Persisted> {
     let stored = stored(engine).await?;
     let has = |name: &str| stored.iter().any(|(other, _)| other == name);
     for (name, value) in &stored {
@@ -113,11 +145,15 @@ pub(super) async fn restore(engine: &dyn Engine, globals: &Globals) -> Result<()
         if name_kept(name) != name && has(name_kept(name)) {
             continue;
         }
-        if let Err(error) = give(globals, name, value) {
-            tracing::warn!("the persisted value of {name} is not used: {error}");
+        match give(globals, name, value) {
+            Ok(()) => tracing::info!("{name} has its persisted value: {}", value.to_text()),
+            Err(error) => tracing::warn!("the persisted value of {name} is not used: {error}"),
         }
     }
-    Ok(())
+    Ok(Persisted {
+        all: RwLock::new(stored),
+        ..Persisted::default()
+    })
 }
 
 /// Gives a variable a value under all its names, if this server and this machine know it.

@@ -66,6 +66,8 @@ pub struct Processes {
     /// Questions of connections that have ended.
     past_questions: AtomicU64,
     past_connections: AtomicU64,
+    /// Seconds from the start to the last FLUSH STATUS.
+    flushed_s: AtomicU64,
 }
 
 /// One connection.
@@ -146,6 +148,7 @@ impl Default for Processes {
             stopping: Mutex::default(),
             past_questions: AtomicU64::new(0),
             past_connections: AtomicU64::new(0),
+            flushed_s: AtomicU64::new(0),
         }
     }
 }
@@ -241,6 +244,18 @@ impl Processes {
     /// How long the server runs.
     pub fn uptime(&self) -> Duration {
         self.started.elapsed()
+    }
+
+    /// FLUSH STATUS.
+    pub fn note_status_flushed(&self) {
+        let seconds = self.uptime().as_secs();
+        self.flushed_s.store(seconds, Ordering::Relaxed);
+    }
+
+    /// Seconds since the last FLUSH STATUS, or the start.
+    pub fn since_status_flushed(&self) -> u64 {
+        let flushed = self.flushed_s.load(Ordering::Relaxed);
+        self.uptime().as_secs().saturating_sub(flushed)
     }
 
     /// Who is at a connection; `None` when there is no such connection.

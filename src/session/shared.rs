@@ -11,7 +11,7 @@ use tokio::time::timeout;
 use super::backup::Backups;
 use super::files::Files;
 use super::monitor::Monitor;
-use super::persist;
+use super::persist::{self, Persisted};
 use super::portions::Portions;
 use super::processes::Processes;
 use super::variables::Globals;
@@ -107,6 +107,7 @@ pub struct Shared {
     pub(super) ids: Arc<Ids>,
     pub(super) uses: Arc<Uses>,
     pub(super) globals: Arc<Globals>,
+    pub(super) persisted: Persisted,
     /// The locks of `GET_LOCK`.
     pub(super) named_locks: Arc<NamedLocks>,
     pub(super) allow_full_scan: bool,
@@ -162,7 +163,7 @@ impl Shared {
             globals.install(name, super::compile::text(dir))?;
         }
         let catalog = Arc::new(Catalog::open(Arc::clone(&engine)).await?);
-        persist::restore(engine.as_ref(), &globals).await?;
+        let persisted = persist::restore(engine.as_ref(), &globals).await?;
         let accounts = Arc::new(Accounts::open(Arc::clone(&engine)).await?);
         let ids = Arc::new(Ids::default());
         ids.counters.load(engine.as_ref()).await?;
@@ -189,6 +190,7 @@ impl Shared {
             ids,
             uses: Arc::default(),
             globals,
+            persisted,
             named_locks: Arc::default(),
             allow_full_scan: options.allow_full_scan,
             files,

@@ -313,8 +313,9 @@ impl Tally {
 
     /// How long a statement took on average, in picoseconds.
     pub fn average_picos(&self) -> u64 {
-        let picos = self.sum_nanos.saturating_mul(PICOS_PER_NANO);
-        picos.checked_div(self.count).unwrap_or(0)
+        let picos = u128::from(self.sum_nanos) * u128::from(PICOS_PER_NANO);
+        let average = picos.checked_div(u128::from(self.count)).unwrap_or(0);
+        u64::try_from(average).unwrap_or(u64::MAX)
     }
 }
 
@@ -389,6 +390,12 @@ mod tests {
         let nanos = (tally.min_nanos, tally.max_nanos);
         assert_eq!(nanos, (10_000, 30_000));
         assert_eq!(tally.average_picos(), 20_000_000);
+        let year = Tally {
+            sum_nanos: 1 << 55,
+            count: 1 << 40,
+            ..tally.clone()
+        };
+        assert_eq!(year.average_picos(), 32_768_000);
         assert_eq!(tally.sample, "select a from t where b=2");
         assert!(summary.first_seen <= summary.last_seen);
         digests.reset();

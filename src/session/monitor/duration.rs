@@ -41,7 +41,7 @@ pub fn octave(nanos: u64) -> usize {
 #[derive(Debug, Clone, Default)]
 pub struct Fine {
     /// Made with the first; grows with the longest.
-    buckets: Vec<u32>,
+    buckets: Vec<u64>,
 }
 
 impl Fine {
@@ -58,14 +58,14 @@ impl Fine {
 
     /// How long all but a part took at most: `thousandths` 950 for 95 %. 0 when there are none.
     pub fn quantile_nanos(&self, thousandths: u64) -> u64 {
-        let all: u64 = self.buckets.iter().map(|count| u64::from(*count)).sum();
+        let all: u64 = self.buckets.iter().sum();
         let wanted = all.saturating_mul(thousandths).div_ceil(1000);
         if all == 0 {
             return 0;
         }
         let mut seen = 0;
         for (count, at) in self.buckets.iter().zip(0..) {
-            seen += u64::from(*count);
+            seen += *count;
             if wanted <= seen {
                 return end_micros(at).saturating_mul(NANOS_PER_MICRO);
             }

@@ -54,7 +54,7 @@ verbs! {
     Explain "explain" "Com_explain_other";
     Account "account" "";
     Prepare "prepare" "Com_stmt_prepare";
-    Execute "execute" "Com_execute_sql";
+    Execute "execute" "";
     Deallocate "deallocate" "Com_dealloc_sql";
     Maintain "maintain" "";
     Other "other" "";

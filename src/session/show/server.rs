@@ -22,10 +22,11 @@ const INFO_CHARS_MAX: usize = 100;
     clippy::wildcard_enum_match_arm,
     reason = "every other value is shown as its text"
 )]
-pub(in crate::session) fn variables(
-    values: Vec<(&'static str, Value<'static>)>,
+pub(in crate::session) fn variables<N: AsRef<str>>(
+    values: Vec<(N, Value<'static>)>,
 ) -> Vec<(String, String)> {
     let shown = values.into_iter().map(|(name, value)| {
+        let name = name.as_ref();
         let shown = match value {
             Value::Null => String::new(),
             Value::Int(bit) if is_switch(name) => if bit == 1 { "ON" } else { "OFF" }.to_owned(),
@@ -82,7 +83,10 @@ pub(in crate::session) fn status(
         ("Threads_connected", count(processes.count())),
         ("Threads_running", count(running)),
         ("Uptime", uptime),
-        ("Uptime_since_flush_status", uptime),
+        (
+            "Uptime_since_flush_status",
+            processes.since_status_flushed(),
+        ),
     ];
     let rows = rows.map(|(name, value)| (name.to_owned(), value.to_string()));
     let tls = state.tls();

@@ -120,6 +120,7 @@ static ALL: &[&dyn SystemTable] = &[
     &digests::DIGESTS,
     &variables::GLOBAL_STATUS,
     &variables::GLOBAL_VARIABLES,
+    &variables::PERSISTED_VARIABLES,
     &server::PROCESSLIST_OF_PERFORMANCE,
     &absent::SESSION_CONNECT_ATTRS,
     &variables::SESSION_STATUS,

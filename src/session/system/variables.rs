@@ -78,6 +78,14 @@ pub(super) static SESSION_VARIABLES: Made<Pair> =
         scene.variables(VariableScope::Session, (wants, give))
     });
 
+/// `performance_schema.persisted_variables`: what SET PERSIST keeps.
+pub(super) static PERSISTED_VARIABLES: Made<Pair> =
+    pairs("persisted_variables", |scene, wants, give| {
+        let all = variables(scene.shared.persisted.all()).into_iter();
+        all.filter(|(name, _)| wants.has("VARIABLE_NAME", name))
+            .try_for_each(give)
+    });
+
 /// A user variable.
 pub(super) struct UserVariable {
     thread: u64,

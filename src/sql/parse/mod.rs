@@ -19,6 +19,7 @@ mod cursor;
 mod ddl;
 mod digest;
 mod expr;
+mod flush;
 mod from;
 mod function;
 mod grant;

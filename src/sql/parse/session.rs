@@ -327,24 +327,6 @@ impl Parser<'_> {
         Ok(Statement::Deallocate(Deallocate { name }))
     }
 
-    /// At `FLUSH`. The forms that stop writers are not offered.
-    pub(super) fn flush(&mut self) -> Statement {
-        let (mut logs, mut status) = (false, false);
-        while !matches!(self.kind(), Kind::End | Kind::Bad) {
-            if self.are_words(&[Word::WITH, Word::READ, Word::LOCK]) {
-                return self.unsupported("FLUSH TABLES WITH READ LOCK");
-            }
-            if self.is_word(Word::FOR) && self.verb(1) == "EXPORT" {
-                return self.unsupported("FLUSH TABLES FOR EXPORT");
-            }
-            // Those of other kinds, as in FLUSH BINARY LOGS, are not there.
-            logs |= self.is_word(Word::LOGS) || self.verb(0) == "SLOW";
-            status |= self.is_word(Word::STATUS);
-            self.bump();
-        }
-        Statement::Flush { logs, status }
-    }
-
     /// At `LOCK` or `UNLOCK`.
     pub(super) fn lock_tables(&mut self) -> Result<Statement> {
         let locks = self.is_word(Word::LOCK);

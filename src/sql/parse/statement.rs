@@ -96,7 +96,7 @@ impl Parser<'_> {
                 self.bump();
                 Ok(Statement::Do(self.exprs()?))
             }
-            Word::FLUSH => Ok(self.flush()),
+            Word::FLUSH => self.flush(),
             Word::LOCK | Word::UNLOCK => self.lock_tables(),
             Word::UNDROP => self.undrop(),
             Word::BACKUP => self.backup(),
