@@ -80,8 +80,8 @@ pub(super) struct Committer {
     physical: Vec<u8>,
     room: Room,
     failure_looked_for: Instant,
-    /// Since when commits wait for flushes and compactions; none, if they do not.
-    behind_since: Option<Instant>,
+    /// Since when what makes room waits for it, one commit or several in turn.
+    stuck_since: Option<Instant>,
     nudge: Nudge,
     /// Somebody read files when those that were replaced were to go: it is tried again.
     owes_room: bool,
@@ -103,7 +103,7 @@ impl Committer {
             physical: Vec::new(),
             room: opened.room,
             failure_looked_for: Instant::now(),
-            behind_since: None,
+            stuck_since: None,
             nudge: Nudge::default(),
             owes_room: false,
             base,

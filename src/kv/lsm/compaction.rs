@@ -41,7 +41,7 @@ impl Factory for Rules {
         let expiry = self.expiry.as_ref();
         Box::new(Filter {
             pause: Pause::new(Arc::clone(&self.floor)),
-            is_own: thread::current().name().is_some_and(is_own_thread),
+            is_given_up: given_up(thread::current().name()),
             rules: self.clone(),
             now_ms: expiry.map_or(0, |expiry| expiry.now_ms()),
             kept_ms: expiry.map_or(0, |expiry| expiry.kept_ms()),
@@ -51,9 +51,15 @@ impl Factory for Rules {
     }
 }
 
-/// Whether a thread is none of the library's.
-fn is_own_thread(name: &str) -> bool {
-    [reclaim::THREAD_NAME, committer::NUDGE_THREAD_NAME].contains(&name)
+/// When a compaction on a thread of this name is given up. The library's threads wait for a pass over all files, and the
+/// end of the engine for them: no pass goes on when that is near. What commits wait for goes on until there are none. And
+/// what the library began always does: one of its own that fails ends all writing.
+fn given_up(name: Option<&str>) -> fn(&Floor) -> bool {
+    match name {
+        Some(reclaim::THREAD_NAME) => Floor::is_hurried,
+        Some(committer::NUDGE_THREAD_NAME) => Floor::is_closing,
+        Some(_) | None => |_| false,
+    }
 }
 
 /// What is done with the keys of a space.
@@ -77,9 +83,7 @@ struct Seen {
 struct Filter {
     rules: Rules,
     pause: Pause,
-    /// Whether it is one of this room's own, such as a pass over all files. It is given up when the engine is to end: the
-    /// library's threads wait for it, and its end for them. None of theirs is: one that fails ends all writing.
-    is_own: bool,
+    is_given_up: fn(&Floor) -> bool,
     now_ms: u64,
     /// What has ended by then is removed: a start will know of it, whatever the clock is then.
     kept_ms: u64,
@@ -169,7 +173,7 @@ impl CompactionFilter for Filter {
             let cause = "the storage engine writes no more".to_owned();
             return Err(fault::carried(Error::ReadOnly { cause }));
         }
-        if self.is_own && self.rules.floor.is_hurried() {
+        if (self.is_given_up)(&self.rules.floor) {
             return Err(fault::carried(Error::Closed));
         }
         let Some(space) = spaces::space_of(item.key()) else {
@@ -228,23 +232,27 @@ mod tests {
 
     /// The library takes one of its own that fails for the end of all writing.
     #[test]
-    fn own_compactions_are_given_up_when_the_engine_is_to_end_and_others_are_not() {
+    fn compactions_of_this_room_are_given_up_when_nobody_waits_for_them() {
         let dir = tempfile::tempdir().unwrap();
         let ((_db, data), floor) = two_files(dir.path());
-        floor.hurry();
         let compact_as = |name: &str| {
             let data = data.clone();
             let named = thread::Builder::new().name(name.to_owned());
             let compacting = named.spawn(move || data.major_compact()).unwrap();
             compacting.join().unwrap()
         };
-        for own in [reclaim::THREAD_NAME, committer::NUDGE_THREAD_NAME] {
-            let cause = compact_as(own).unwrap_err();
-            assert_eq!(fault::error("compacting", &cause), Error::Closed);
-        }
+        let is_given_up = |name| {
+            let cause = compact_as(name).unwrap_err();
+            fault::error("compacting", &cause) == Error::Closed
+        };
+        floor.hurry();
+        assert!(is_given_up(reclaim::THREAD_NAME));
         assert_eq!(data.tree.table_count(), 2);
-        compact_as("another").unwrap();
+        compact_as(committer::NUDGE_THREAD_NAME).unwrap();
         assert_eq!(data.tree.table_count(), 1);
+        floor.close();
+        assert!(is_given_up(committer::NUDGE_THREAD_NAME));
+        compact_as("another").unwrap();
         assert_eq!(data.get("a").unwrap().unwrap(), "2");
     }
 }

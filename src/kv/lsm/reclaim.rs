@@ -443,17 +443,20 @@ fn rewrite(shared: &Weak<Shared>, data: &Keyspace) -> Result<()> {
     let replaced = data.tree.current_version();
     let compacted = data.major_compact().map_err(failed);
     compacted.map_err(|cause| match shared.upgrade() {
-        Some(shared) => {
-            lists::end_writing_if_begun((&shared, data), &cause);
-            shared.reclaim.note_damage(&cause);
-            damage::in_compaction(&shared.engine_dir, cause)
-        }
+        Some(shared) => after_failure((&shared, data), cause),
         None => cause,
     })?;
     let_go(shared, data);
     // Who holds a file last removes it: not the committer, which others wait for.
     drop(replaced);
     Ok(())
+}
+
+/// What a compaction on a thread of this room failed with, when all is done that it asks for.
+pub(super) fn after_failure((shared, data): (&Shared, &Keyspace), cause: Error) -> Error {
+    lists::end_writing_if_begun((shared, data), &cause);
+    shared.reclaim.note_damage(&cause);
+    damage::in_compaction(&shared.engine_dir, cause)
 }
 
 /// Has the committer forget the files that nobody reads any more, and waits until it has.

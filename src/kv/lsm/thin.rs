@@ -18,6 +18,7 @@ use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use fjall::Slice;
+use parking_lot::Mutex;
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
@@ -150,13 +151,23 @@ impl Shared {
     }
 
     /// Does what [`Shared::thin`] does where that keeps nobody from being served, for some time at most: what was to be
-    /// written is.
+    /// written is. What has not begun by then, the reclaiming thread gets.
     pub(super) async fn thin_at_once(self: Arc<Shared>, suspects: Vec<Suspect>, took: Duration) {
         if suspects.is_empty() || Handle::try_current().is_err() {
             return;
         }
-        let thinned = leisure::blocking(move || self.thin(suspects, took));
-        let _ = timeout(FOREGROUND_PATIENCE, thinned).await;
+        let waiting = Arc::new(Mutex::new(suspects));
+        let (shared, begun) = (Arc::clone(&self), Arc::clone(&waiting));
+        let thinned = leisure::blocking(move || {
+            let suspects = std::mem::take(&mut *begun.lock());
+            shared.thin(suspects, took);
+        });
+        if timeout(FOREGROUND_PATIENCE, thinned).await.is_err() {
+            let left = std::mem::take(&mut *waiting.lock());
+            for suspect in left {
+                self.reclaim.look(suspect);
+            }
+        }
     }
 
     /// Goes through ranges for a commit that has taken so long, and keeps what is sparse in them; what

@@ -15,7 +15,7 @@ use super::super::{damage, fault, spaces, told};
 use super::Committer;
 use crate::kv::{Error, Result};
 
-/// How often a failure in the background is looked for; it is found half a second later at most, as the
+/// How often a failure in the background is looked for, and whether commits wait for what nobody has begun; it is found half a second later at most, as the
 /// idle thread wakes up as often.
 const LOOK_INTERVAL: Duration = Duration::from_millis(250);
 
@@ -31,9 +31,6 @@ pub(super) const OVERLAPS_MAX: usize = 16;
 /// it is refused, so that nobody waits without an end, nor one behind the other.
 const STUCK_MAX: Duration = Duration::from_secs(10);
 
-/// How long commits wait before somebody looks whether what they wait for was begun.
-const NUDGE_PATIENCE: Duration = Duration::from_millis(250);
-
 /// How often a commit that waits looks whether it must.
 const WAIT_INTERVAL: Duration = Duration::from_millis(1);
 
@@ -42,30 +39,26 @@ impl Committer {
     ///
     /// # Errors
     ///
-    /// [`Error::NoRoom`] when what it would wait for waits for room itself, [`Error::Closed`] when the engine is to end.
+    /// [`Error::NoRoom`] when what it would wait for waits for room itself.
     pub(super) fn prepare(&mut self, makes_room: bool) -> Result<()> {
         while self.is_behind() && self.shared.read_only().is_none() {
-            let since = *self.behind_since.get_or_insert_with(Instant::now);
-            let is_stuck =
-                !makes_room || STUCK_MAX < since.elapsed() || self.shared.queue.is_ending();
-            if self.room.is_scarce() && is_stuck {
+            if self.room.is_scarce() && (!makes_room || self.is_stuck()) {
                 return Err(self.room.refusal());
-            }
-            if self.shared.queue.is_ending() {
-                // Nothing may be compacted any more.
-                return Err(Error::Closed);
-            }
-            if NUDGE_PATIENCE < since.elapsed() {
-                self.nudge();
             }
             thread::sleep(WAIT_INTERVAL);
             self.look_for_failure();
             self.refuse_sweep();
             self.sync_when_due();
         }
-        self.behind_since = None;
+        self.stuck_since = None;
         self.room.look((&self.db, &self.data));
         Ok(())
+    }
+
+    /// Whether what makes room has waited long enough; asked while it waits.
+    fn is_stuck(&mut self) -> bool {
+        let since = *self.stuck_since.get_or_insert_with(Instant::now);
+        STUCK_MAX < since.elapsed() || self.shared.queue.is_ending()
     }
 
     pub(super) fn is_behind(&self) -> bool {
@@ -82,11 +75,12 @@ impl Committer {
         }
         self.failure_looked_for = Instant::now();
         if !self.is_behind() {
-            self.behind_since = None;
+            self.stuck_since = None;
         }
         if self.shared.read_only().is_some() {
             return;
         }
+        self.nudge();
         self.run.note_newest();
         self.room.look((&self.db, &self.data));
         if self.room.is_scarce() || self.owes_room || self.has_many_lists() {

@@ -56,9 +56,7 @@ impl Committer {
         self.room.close();
         self.shared.reclaim.close();
         self.shared.hide();
-        if let Err(cause) = self.nudge.join() {
-            tracing::warn!(%cause, "a compaction failed at the end");
-        }
+        self.nudge.end();
         let shared = Arc::clone(&self.shared);
         drop(self);
         shared.release();

@@ -75,8 +75,13 @@ impl Floor {
     }
 
     /// From now on nothing waits.
-    pub(super) fn close(&self) {
+    pub(in crate::kv::lsm) fn close(&self) {
         self.is_closing.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether nothing is written any more, as the engine ends.
+    pub(in crate::kv::lsm) fn is_closing(&self) -> bool {
+        self.is_closing.load(Ordering::Relaxed)
     }
 
     /// The engine has failed: compactions are to end.
@@ -91,7 +96,7 @@ impl Floor {
 
     /// Whether nobody may wait any more.
     fn is_over(&self) -> bool {
-        self.is_closing.load(Ordering::Relaxed) || self.has_failed()
+        self.is_closing() || self.has_failed()
     }
 
     /// Whether so many bytes may be written.
