@@ -54,6 +54,22 @@ pub enum DefaultRoles {
     These(BTreeSet<AccountName>),
 }
 
+impl DefaultRoles {
+    /// Whether a role is one of these.
+    pub fn names(&self, role: &AccountName) -> bool {
+        matches!(self, DefaultRoles::These(these) if these.contains(role))
+    }
+
+    /// Another role in the place of one of these, or none.
+    pub fn replace(&mut self, role: &AccountName, by: Option<&AccountName>) {
+        if let DefaultRoles::These(these) = self
+            && these.remove(role)
+        {
+            these.extend(by.cloned());
+        }
+    }
+}
+
 /// What is granted on each level; a level with no privilege has no entry.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Grants {

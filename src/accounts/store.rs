@@ -107,12 +107,15 @@ impl Draft {
         self.accounts.insert(name, Arc::new(account));
     }
 
-    /// Takes an account away, and takes it from those it was granted to.
+    /// Takes an account away, and takes it from those it was granted to, also where it was to be active from the login on.
     pub fn remove(&mut self, name: &AccountName) -> Option<Account> {
         let removed = self.accounts.remove(name)?;
         for account in self.accounts.values_mut() {
             if account.roles.contains_key(name) {
                 Arc::make_mut(account).roles.remove(name);
+            }
+            if account.default_roles.names(name) {
+                Arc::make_mut(account).default_roles.replace(name, None);
             }
         }
         Some(Arc::unwrap_or_clone(removed))
@@ -130,6 +133,9 @@ impl Draft {
                 let roles = &mut Arc::make_mut(account).roles;
                 roles.remove(from);
                 roles.insert(to.clone(), admin);
+            }
+            if account.default_roles.names(from) {
+                Arc::make_mut(account).default_roles.replace(from, Some(to));
             }
         }
     }

@@ -319,3 +319,31 @@ fn privileges_have_names_and_bits_of_their_own() {
     }
     assert_eq!(sum.iter().count(), Privilege::ALL.len());
 }
+
+#[tokio::test]
+async fn what_is_active_from_the_login_on_follows_its_role() {
+    let accounts = Accounts::open(engine().await).await.unwrap();
+    let (role, other, user) = (name("r", "%"), name("r2", "%"), name("p", "%"));
+    let change = |draft: &mut Draft| {
+        draft.put(Account::role(role.clone()));
+        let mut account = Account::new(user.clone());
+        account.roles.insert(role.clone(), false);
+        account.default_roles = DefaultRoles::These(BTreeSet::from([role.clone()]));
+        draft.put(account);
+        draft.rename(&role, &other);
+        Ok::<(), Error>(())
+    };
+    accounts.change(change).await.unwrap();
+    let initial = |accounts: &Accounts| accounts.current().get(&user).unwrap().initial_roles();
+    assert_eq!(initial(&accounts), BTreeSet::from([other.clone()]));
+    let change = |draft: &mut Draft| {
+        draft.remove(&other);
+        // Of the same name, and another one.
+        draft.put(Account::role(other.clone()));
+        let account = draft.edit(&user).unwrap();
+        account.roles.insert(other.clone(), false);
+        Ok::<(), Error>(())
+    };
+    accounts.change(change).await.unwrap();
+    assert!(initial(&accounts).is_empty());
+}

@@ -209,21 +209,32 @@ impl Session {
             return Err(Error::new(Code::WrongArguments, text));
         }
         self.is_long = prepared.is_long;
-        let Some(compiled) = &prepared.compiled else {
-            return Box::pin(self.run(&prepared.statement, parameters)).await;
-        };
         let prepared_in = prepared.database.as_deref();
-        if self.state.with_database(|current| current == prepared_in) {
-            return self.run_bound((prepared, compiled), parameters, id).await;
+        let is_there = self.state.with_database(|current| current == prepared_in);
+        if is_there || is_about_databases(&prepared.statement) {
+            return self.run_here(prepared, parameters, id).await;
         }
         let current = self.state.database();
         self.state.set_database(prepared.database.clone());
-        let ran = self.run_bound((prepared, compiled), parameters, id).await;
+        let ran = self.run_here(prepared, parameters, id).await;
         self.state.set_database(current);
         ran
     }
 
-    /// Executes a statement on rows, in the database that it was prepared in.
+    /// Executes a statement in the current database.
+    async fn run_here(
+        &mut self,
+        prepared: &Arc<PreparedStatement>,
+        parameters: Vec<Value<'static>>,
+        id: Option<u32>,
+    ) -> Result<Reply> {
+        match &prepared.compiled {
+            Some(compiled) => self.run_bound((prepared, compiled), parameters, id).await,
+            None => Box::pin(self.run(&prepared.statement, parameters)).await,
+        }
+    }
+
+    /// Executes a statement on rows.
     async fn run_bound(
         &mut self,
         (prepared, compiled): (&Arc<PreparedStatement>, &Compiled),
@@ -375,6 +386,14 @@ pub(super) fn is_on_rows(statement: &Statement) -> bool {
     matches!(
         statement,
         Statement::Select(_) | Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_)
+    )
+}
+
+/// Whether it names the databases that it is about, and may make another one the current one, or none.
+fn is_about_databases(statement: &Statement) -> bool {
+    matches!(
+        statement,
+        Statement::Use(_) | Statement::DropDatabase { .. }
     )
 }
 

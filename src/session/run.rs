@@ -93,6 +93,9 @@ impl Session {
                 self.set(items, &Arc::new(parameters)).await?;
                 Ok(self.nothing())
             }
+            Statement::CreateTable(create) if create.query.is_some() => {
+                Box::pin(self.create_table_of(create, parameters)).await
+            }
             other => self.run_without_rows(other).await,
         }
     }
@@ -103,9 +106,6 @@ impl Session {
             Statement::CreateDatabase(create) => return self.create_database(create).await,
             Statement::DropDatabase { name, if_exists } => {
                 return self.drop_database(name, *if_exists).await;
-            }
-            Statement::CreateTable(create) if create.query.is_some() => {
-                return Box::pin(self.create_table_of(create)).await;
             }
             Statement::CreateTable(create) => {
                 self.create_table(create).await?;
@@ -119,7 +119,7 @@ impl Session {
             Statement::ResetPersist(reset) => self.reset_persist(reset).await?,
             Statement::Begin(begin) => self.begin(begin).await?,
             Statement::Commit(end) => self.commit(end).await?,
-            Statement::Rollback(end) => self.rollback(end),
+            Statement::Rollback(end) => self.rollback(end).await,
             Statement::Savepoint(name) => self.savepoint(name)?,
             Statement::RollbackTo(name) => self.rollback_to(name)?,
             Statement::ReleaseSavepoint(name) => self.release_savepoint(name)?,

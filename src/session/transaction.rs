@@ -153,7 +153,11 @@ impl Session {
         let memory = memory.transpose()?;
         self.next = Next::default();
         match self.transaction.take().zip(memory) {
-            Some((transaction, memory)) => Ok(Box::pin(transaction.commit(memory)).await?),
+            Some((transaction, memory)) => {
+                Box::pin(transaction.commit(memory)).await?;
+                self.sweep_temporary().await;
+                Ok(())
+            }
             None => Ok(()),
         }
     }
@@ -161,14 +165,14 @@ impl Session {
     pub(super) async fn commit(&mut self, end: &EndTransaction) -> Result<()> {
         let ended = self.next;
         self.commit_open().await?;
-        self.sweep_temporary().await;
         self.chain(end, ended);
         Ok(())
     }
 
-    pub(super) fn rollback(&mut self, end: &EndTransaction) {
+    pub(super) async fn rollback(&mut self, end: &EndTransaction) {
         let ended = self.next;
         self.drop_transaction();
+        self.sweep_temporary().await;
         self.chain(end, ended);
     }
 

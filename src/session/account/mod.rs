@@ -13,7 +13,7 @@ use super::guard::needed;
 use super::{Reply, Session};
 use crate::accounts::name::{HOST_CHARS_MAX, USER_CHARS_MAX};
 use crate::accounts::store::ROOT;
-use crate::accounts::{Account, AccountName, DefaultRoles, Draft};
+use crate::accounts::{Account, AccountName, DefaultRoles, Draft, Privilege};
 use crate::error::{Code, Error, Result};
 use crate::protocol::Plugin;
 use crate::protocol::auth::{Crypt, PASSWORD_BYTES_MAX, Password, Verifiers};
@@ -229,10 +229,14 @@ impl Session {
         };
         spare_root(what, &names)?;
         self.make_no_views(&names)?;
+        // Who may drop roles and no users drops none: a role is an account that is locked.
+        let only_roles =
+            matches!(kind, AccountKind::Role) && !self.holds_any(&[Privilege::CreateUser]);
         let remove = |draft: &mut Draft| {
             let mut missing = Skipped::new();
             for name in names {
-                if draft.remove(&name).is_none() {
+                let is_user = draft.get(&name).is_some_and(|account| !account.locked);
+                if (only_roles && is_user) || draft.remove(&name).is_none() {
                     missing.push(name);
                 }
             }

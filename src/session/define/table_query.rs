@@ -20,6 +20,7 @@ impl Session {
     pub(in crate::session) async fn create_table_of(
         &mut self,
         create: &CreateTable,
+        parameters: Vec<Value<'static>>,
     ) -> Result<Reply> {
         let Some(query) = &create.query else {
             return Err(Error::internal("CREATE TABLE without a query"));
@@ -28,11 +29,13 @@ impl Session {
             // Before its query is looked at: as of all that defines, also where it fails.
             self.commit_open().await?;
         }
-        let bound = self.bound(&[], |names| bind::query(&query.select, names))?;
+        let types: Vec<_> = parameters.iter().map(bind::parameter_type).collect();
+        let bound = self.bound(&types, |names| bind::query(&query.select, names))?;
         let columns: Vec<ResultColumn> = bound.columns().into_iter().cloned().collect();
         let whole = self.with_columns(create, &columns)?;
         if create.temporary {
-            return self.create_temporary_of(whole, (query, &columns)).await;
+            let filling = (query, columns.as_slice(), parameters);
+            return self.create_temporary_of(whole, filling).await;
         }
         let Some(table) = self.defined(&whole).await? else {
             return Ok(self.nothing());
@@ -46,7 +49,7 @@ impl Session {
         };
         let unnamed = self.show_unnamed(Arc::clone(&table));
         let insert = Statement::Insert(Box::new(insert_of(unnamed, query, &columns)));
-        let filled = match self.fill(&insert).await {
+        let filled = match self.fill(&insert, parameters).await {
             Ok(reply) => self.commit_open().await.map(|()| reply),
             Err(error) => Err(error),
         };
@@ -88,20 +91,21 @@ impl Session {
     async fn create_temporary_of(
         &mut self,
         whole: CreateTable,
-        (query, columns): (&CreateQuery, &[ResultColumn]),
+        (query, columns, parameters): (&CreateQuery, &[ResultColumn], Vec<Value<'static>>),
     ) -> Result<Reply> {
         let Some(unnamed) = self.create_unnamed(&whole).await? else {
             return Ok(self.nothing());
         };
-        let insert = insert_of(unnamed.clone(), query, columns);
-        let filled = self.fill(&Statement::Insert(Box::new(insert))).await;
+        let insert = Statement::Insert(Box::new(insert_of(unnamed.clone(), query, columns)));
+        let filled = self.fill(&insert, parameters).await;
         self.name_temporary(&unnamed, filled.is_ok()).await?;
         filled
     }
 
-    async fn fill(&mut self, insert: &Statement) -> Result<Reply> {
-        let compiled = self.compile(insert, &[])?;
-        Box::pin(self.run_compiled((insert, compiled), Vec::new())).await
+    async fn fill(&mut self, insert: &Statement, parameters: Vec<Value<'static>>) -> Result<Reply> {
+        let types: Vec<_> = parameters.iter().map(bind::parameter_type).collect();
+        let compiled = self.compile(insert, &types)?;
+        Box::pin(self.run_compiled((insert, compiled), parameters)).await
     }
 }
 

@@ -216,3 +216,28 @@ async fn all_builds_of_a_statement_go_on_when_the_server_starts_again() {
     );
     assert_eq!(server.check("t").await, ["status OK"]);
 }
+
+/// Mechanism: only a COMMIT gave back what temporary tables had.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn temporary_tables_leave_nothing_however_their_transaction_ends() {
+    let faulty = Arc::new(Faulty::new(Arc::new(Memory::default()), Faults::None));
+    let (server, before) = with_indexed_table(&faulty).await;
+    for end in [
+        "ROLLBACK",
+        "COMMIT",
+        "BEGIN",
+        "TRUNCATE TABLE t",
+        "ROLLBACK AND CHAIN",
+    ] {
+        for sql in [
+            "BEGIN",
+            "CREATE TEMPORARY TABLE x (id INT PRIMARY KEY)",
+            "INSERT INTO x VALUES (1)",
+            "DROP TEMPORARY TABLE x",
+            end,
+        ] {
+            server.run(sql).await.unwrap();
+        }
+        assert_eq!(faulty.spaces().live.len(), before, "{end}");
+    }
+}

@@ -3,12 +3,14 @@
 //! What is kept is the query's text as the server spells it. It is read back and bound at once, and
 //! refused should it not give the same columns: a view that is kept can be read.
 
+use std::sync::Arc;
+
 use super::check_not_system;
 use crate::catalog::{View, ViewAlgorithm};
 use crate::error::{Code, Error, Result};
 use crate::exec::ddl;
 use crate::session::Session;
-use crate::sql::ast::{CreateView, DropView, text};
+use crate::sql::ast::{CreateView, Definer, DropView, text};
 use crate::sql::bind::{self, Names, Trace};
 use crate::sql::context::WarningLevel;
 
@@ -80,15 +82,13 @@ impl Session {
             let text = "View's SELECT contains a variable or parameter";
             return Err(Error::new(Code::ViewSelectVariable, text));
         }
-        let account = &self.identity.account;
-        let current_user = || (account.user.clone(), account.host.clone());
         let view = View {
             database: database.to_owned(),
             name: name.clone(),
             columns: create.columns.clone(),
             algorithm: self.algorithm(create),
-            definer: create.definer.clone().unwrap_or_else(current_user),
-            by_invoker: create.by_invoker,
+            definer: self.definer(create),
+            by_invoker: self.by_invoker(create),
             query: query.text,
         };
         for column in &create.columns {
@@ -105,9 +105,38 @@ impl Session {
         Ok(view)
     }
 
+    /// The view that an ALTER is about: what is not said stays as it is.
+    fn view_altered_by(&self, create: &CreateView) -> Option<Arc<View>> {
+        let view = create.alter.then(|| self.named_view(&create.view));
+        view.flatten()
+    }
+
+    /// In whose name it reads.
+    pub(in crate::session) fn definer(&self, create: &CreateView) -> (String, String) {
+        let kept = match &create.definer {
+            Definer::Account(user, host) => return (user.clone(), host.clone()),
+            Definer::CurrentUser => None,
+            Definer::Unsaid => self.view_altered_by(create),
+        };
+        let account = &self.identity.account;
+        let current_user = || (account.user.clone(), account.host.clone());
+        kept.map_or_else(current_user, |view| view.definer.clone())
+    }
+
+    fn by_invoker(&self, create: &CreateView) -> bool {
+        let kept = || {
+            self.view_altered_by(create)
+                .is_some_and(|view| view.by_invoker)
+        };
+        create.by_invoker.unwrap_or_else(kept)
+    }
+
     /// The algorithm; a view that cannot be merged is told so, and is not to be.
     fn algorithm(&self, create: &CreateView) -> ViewAlgorithm {
-        if create.algorithm == ViewAlgorithm::Merge && !bind::may_merge(&create.select) {
+        let kept = || self.view_altered_by(create).map(|view| view.algorithm);
+        let algorithm = create.algorithm.or_else(kept);
+        let algorithm = algorithm.unwrap_or(ViewAlgorithm::Undefined);
+        if algorithm == ViewAlgorithm::Merge && !bind::may_merge(&create.select) {
             let text = "View merge algorithm can't be used here for now (assumed undefined \
                         algorithm)";
             self.warnings
@@ -116,7 +145,7 @@ impl Session {
                 });
             return ViewAlgorithm::Undefined;
         }
-        create.algorithm
+        algorithm
     }
 
     pub(in crate::session) async fn drop_views(&mut self, drop: &DropView) -> Result<()> {

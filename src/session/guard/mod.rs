@@ -14,6 +14,8 @@ mod names;
 mod needs;
 mod reads;
 #[cfg(test)]
+mod takeovers;
+#[cfg(test)]
 mod tests;
 
 use std::collections::BTreeSet;

@@ -310,9 +310,8 @@ impl Session {
         if create.or_replace || create.alter {
             out.push(self.on_table(&create.view, Privileges::of(&[Privilege::Drop]))?);
         }
-        let own = &self.identity.account;
-        let is_own = |(user, host): &(String, String)| *own == AccountName::new(user, host);
-        if !create.definer.as_ref().is_none_or(is_own) {
+        let (user, host) = self.definer(create);
+        if self.identity.account != AccountName::new(&user, &host) {
             out.push(Need::Global(&[Privilege::Super]));
         }
         Ok(())

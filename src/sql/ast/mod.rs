@@ -42,7 +42,7 @@ pub use session::{
     PrepareSource, ResetPersist, SetItem, SetScope, SetTransaction, SetValue,
 };
 pub use show::{Show, ShowFilter};
-pub use view::{CreateView, DropView};
+pub use view::{CreateView, Definer, DropView};
 pub use window::{Distance, Frame, FrameBound, FrameUnit, NamedWindow, Over, WindowSpec};
 
 /// One statement.

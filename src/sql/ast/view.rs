@@ -16,12 +16,12 @@ pub struct CreateView {
     pub alter: bool,
     /// `IF NOT EXISTS`.
     pub if_not_exists: bool,
-    /// `ALGORITHM`.
-    pub algorithm: ViewAlgorithm,
-    /// `DEFINER`: user and host; `None` for the current user.
-    pub definer: Option<(String, String)>,
-    /// `SQL SECURITY INVOKER`.
-    pub by_invoker: bool,
+    /// `ALGORITHM`, if it is said.
+    pub algorithm: Option<ViewAlgorithm>,
+    /// `DEFINER`.
+    pub definer: Definer,
+    /// Whether it is `SQL SECURITY INVOKER` or `DEFINER`, if it is said.
+    pub by_invoker: Option<bool>,
     /// Its name.
     pub view: TableName,
     /// The names of its columns, when given.
@@ -30,6 +30,17 @@ pub struct CreateView {
     pub select: Box<Select>,
     /// `WITH CHECK OPTION`: refused later.
     pub checks: bool,
+}
+
+/// In whose name a view reads.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Definer {
+    /// Not said: of `ALTER VIEW` the one that there is, else the current user.
+    Unsaid,
+    /// `CURRENT_USER`.
+    CurrentUser,
+    /// A user and a host.
+    Account(String, String),
 }
 
 /// `DROP VIEW a, b`.

@@ -5,13 +5,13 @@ use super::token::Kind;
 use super::word::Word;
 use crate::catalog::ViewAlgorithm;
 use crate::error::Result;
-use crate::sql::ast::{CreateView, DropView, Statement};
+use crate::sql::ast::{CreateView, Definer, DropView, Statement};
 
 /// What stands between the verb and `VIEW`.
 struct Head {
-    algorithm: ViewAlgorithm,
-    definer: Option<(String, String)>,
-    by_invoker: bool,
+    algorithm: Option<ViewAlgorithm>,
+    definer: Definer,
+    by_invoker: Option<bool>,
 }
 
 impl Parser<'_> {
@@ -31,7 +31,7 @@ impl Parser<'_> {
         let or_replace = !alter && self.eat_words(&[Word::OR, Word::REPLACE]);
         let head = self.view_head()?;
         if !self.eat_word(Word::VIEW) {
-            let has_definer = head.definer.is_some();
+            let has_definer = matches!(head.definer, Definer::Account(..));
             return match self.word() {
                 Some(word @ (Word::PROCEDURE | Word::FUNCTION | Word::TRIGGER | Word::EVENT))
                     if has_definer =>
@@ -63,9 +63,9 @@ impl Parser<'_> {
     /// `[ALGORITHM = …] [DEFINER = …] [SQL SECURITY …]`.
     fn view_head(&mut self) -> Result<Head> {
         let mut head = Head {
-            algorithm: ViewAlgorithm::Undefined,
-            definer: None,
-            by_invoker: false,
+            algorithm: None,
+            definer: Definer::Unsaid,
+            by_invoker: None,
         };
         if self.eat_verb("ALGORITHM") {
             self.expect(Kind::Equal)?;
@@ -73,17 +73,18 @@ impl Parser<'_> {
                 return Err(self.syntax_error());
             };
             self.bump();
-            head.algorithm = algorithm;
+            head.algorithm = Some(algorithm);
         }
         if self.eat_verb("DEFINER") {
             self.expect(Kind::Equal)?;
             head.definer = self.definer()?;
         }
         if self.eat_words(&[Word::SQL, Word::SECURITY]) {
-            head.by_invoker = self.eat_verb("INVOKER");
-            if !head.by_invoker && !self.eat_verb("DEFINER") {
+            let by_invoker = self.eat_verb("INVOKER");
+            if !by_invoker && !self.eat_verb("DEFINER") {
                 return Err(self.syntax_error());
             }
+            head.by_invoker = Some(by_invoker);
         }
         Ok(head)
     }
@@ -97,13 +98,13 @@ impl Parser<'_> {
         found
     }
 
-    /// `user[@host]`, `CURRENT_USER[()]`: `None`.
-    fn definer(&mut self) -> Result<Option<(String, String)>> {
+    /// `user[@host]`, `CURRENT_USER[()]`.
+    fn definer(&mut self) -> Result<Definer> {
         if self.eat_word(Word::CURRENT_USER) {
             if self.eat(Kind::OpenParen) {
                 self.expect(Kind::CloseParen)?;
             }
-            return Ok(None);
+            return Ok(Definer::CurrentUser);
         }
         let user = self.name_or_text()?;
         let host = if self.is(Kind::UserVariable) {
@@ -111,7 +112,7 @@ impl Parser<'_> {
         } else {
             "%".to_owned()
         };
-        Ok(Some((user, host)))
+        Ok(Definer::Account(user, host))
     }
 
     /// `WITH [CASCADED | LOCAL] CHECK OPTION`, if it is there.
