@@ -182,6 +182,11 @@ impl<'a> Scope<'a> {
         }
     }
 
+    /// The value of an expression that is to become text.
+    fn spelled(self, expr: &'a Expr) -> Result<Value<'a>> {
+        Ok(digits::spelled(self.value(expr)?, expr))
+    }
+
     /// The truth of an expression.
     pub(crate) fn condition(self, expr: &'a Expr) -> Result<Option<bool>> {
         match &expr.kind {
@@ -278,7 +283,7 @@ impl<'a> Scope<'a> {
     }
 
     fn is_like(self, operands: (&'a Expr, &'a Expr), escape: Option<char>) -> Result<Option<bool>> {
-        let (text, pattern) = (self.value(operands.0)?, self.value(operands.1)?);
+        let (text, pattern) = (self.spelled(operands.0)?, self.spelled(operands.1)?);
         let go_on = || self.ctx.facts.check_stop();
         let is_like = |text: &str, pattern: &str| {
             let steps = text.len().saturating_mul(pattern.len());
@@ -303,7 +308,7 @@ impl<'a> Scope<'a> {
 
     fn is_regexp(self, text: &'a Expr, pattern: &'a Expr) -> Result<Option<bool>> {
         let alphabet = Alphabet::of([text, pattern]);
-        let (text, pattern) = (self.value(text)?, self.value(pattern)?);
+        let (text, pattern) = (self.spelled(text)?, self.spelled(pattern)?);
         if matches!(text, Value::Null) || matches!(pattern, Value::Null) {
             return Ok(None);
         }
@@ -357,6 +362,18 @@ const LONG_BYTES_MIN: usize = 64 << 10;
 /// The same of functions on documents: some compare each part of one with each of another.
 const LONG_DOCUMENTS_MIN: usize = 16 << 10;
 
+/// Functions that are listed with those of texts and take numbers.
+const OF_NUMBERS: &[&str] = &[
+    "BIN",
+    "CHAR",
+    "EXPORT_SET",
+    "FORMAT",
+    "HEX",
+    "MAKE_SET",
+    "OCT",
+    "SPACE",
+];
+
 impl<'a> Call<'a> {
     /// The value of the call.
     fn value(&self) -> Result<Value<'a>> {
@@ -365,12 +382,12 @@ impl<'a> Call<'a> {
         }
         let stops_at_null = matches!(self.function.body, Body::Strict(_));
         let mut values = Vec::with_capacity(self.args.len());
-        for arg in self.args {
+        for (idx, arg) in self.args.iter().enumerate() {
             let value = self.scope().value(arg)?;
             if stops_at_null && value.is_null() {
                 return Ok(Value::Null);
             }
-            values.push(value);
+            values.push(self.spelled(value, (idx, arg)));
         }
         if matches!(self.function.body, Body::StrictOfAll(_)) && values.iter().any(Value::is_null) {
             return Ok(Value::Null);
@@ -394,6 +411,22 @@ impl<'a> Call<'a> {
             }
             Body::Lazy(body) => body(self),
         }
+    }
+
+    /// An argument as the function takes it: a number that becomes text has the digits that it shows. A double may be
+    /// a position or a length where it is not the first one.
+    fn spelled(&self, value: Value<'a>, (idx, arg): (usize, &Expr)) -> Value<'a> {
+        let category = self.function.category;
+        let may_be_text = match &value {
+            Value::Decimal(_) => true,
+            Value::Double(_) => idx == 0 && category != Category::Json,
+            _ => return value,
+        };
+        let are_texts = matches!(category, Category::Text | Category::Digest | Category::Json);
+        if may_be_text && are_texts && !OF_NUMBERS.contains(&self.function.name) {
+            return digits::spelled(value, arg);
+        }
+        value
     }
 
     /// What the arguments are evaluated over.

@@ -68,16 +68,27 @@ fn chars<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     Ok(Value::Bytes(Cow::Owned(out)))
 }
 
+/// Halves are rounded away from zero; all ones for what lies beyond (`Item_func_hex` in MySQL and MariaDB).
+fn bits_of_double(number: f64, call: &Call<'_>) -> Result<u64> {
+    const LEAST: f64 = -9_223_372_036_854_775_808.0;
+    const MOST: f64 = 18_446_744_073_709_551_616.0;
+    if number <= LEAST || MOST <= number {
+        return Ok(u64::MAX);
+    }
+    let whole = Value::Double((number + 0.5_f64.copysign(number)).trunc());
+    Ok(convert::bits(&whole, call.ctx)?.unwrap_or(0))
+}
+
 fn hex<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     let value = Call::arg(values, 0);
     match value {
-        Value::Int(_)
-        | Value::UInt(_)
-        | Value::Float(_)
-        | Value::Double(_)
-        | Value::Decimal(_)
-        | Value::Year(_) => {
+        Value::Int(_) | Value::UInt(_) | Value::Year(_) => {
             let bits = convert::bits(value, call.ctx)?.unwrap_or(0);
+            Ok(of_text(format!("{bits:X}")))
+        }
+        Value::Float(_) | Value::Double(_) | Value::Decimal(_) => {
+            let number = convert::double(value, call.ctx)?.unwrap_or(0.0);
+            let bits = bits_of_double(number, call)?;
             Ok(of_text(format!("{bits:X}")))
         }
         _ => {
@@ -152,6 +163,18 @@ fn digits_of(text: &str, base: u32) -> i128 {
     if is_negative { -size } else { size }
 }
 
+/// A number that is read with its sign ends at the limits of such; another as `strtoull` of C has it.
+fn conv_bits(number: i128, is_signed: bool) -> u64 {
+    if is_signed {
+        return convert::bits_of(number.clamp(i64::MIN.into(), i64::MAX.into()));
+    }
+    match u64::try_from(number.unsigned_abs()) {
+        Ok(size) if number < 0 => size.wrapping_neg(),
+        Ok(size) => size,
+        Err(_) => u64::MAX,
+    }
+}
+
 /// A negative base reads or shows the number with its sign, else as 64 bits.
 fn conv<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     let base = |number: i64| {
@@ -167,7 +190,7 @@ fn conv<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     if text.is_empty() {
         return Ok(Value::Null);
     }
-    let bits = convert::bits_of(digits_of(&text, from_base));
+    let bits = conv_bits(digits_of(&text, from_base), from < 0);
     let shown = if to < 0 {
         let signed = bits.cast_signed();
         let sign = if signed < 0 { "-" } else { "" };

@@ -209,10 +209,18 @@ fn subtime<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     add_time(values, call, -1)
 }
 
+/// A time that is added; a text of a date and a time is none (`str_to_DDhhmmssff` in MariaDB).
+fn amount(value: &Value<'_>, call: &Call<'_>) -> Result<Option<Time>> {
+    match value {
+        Value::Text(text) if Time::is_of_datetime(text) => Ok(None),
+        _ => moment::time(value, call.ctx),
+    }
+}
+
 /// The first argument, a time or a date and time, later or earlier by the second.
 fn add_time<'a>(values: &[Value<'a>], call: &Call<'a>, sign: i64) -> Result<Value<'a>> {
     let value = Call::arg(values, 0);
-    let Some(by) = moment::time(Call::arg(values, 1), call.ctx)? else {
+    let Some(by) = amount(Call::arg(values, 1), call)? else {
         return Ok(Value::Null);
     };
     let micros = by.total_micros() * sign;
@@ -252,7 +260,7 @@ fn timestamp<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     let at = moment::datetime(Call::arg(values, 0), call.ctx)?;
     let by = match values.get(1) {
         None => Some(Time::ZERO),
-        Some(time) => moment::time(time, call.ctx)?,
+        Some(time) => amount(time, call)?,
     };
     let sum = at.zip(by).and_then(|(at, by)| {
         at.add_micros(by.total_micros())?
@@ -303,10 +311,14 @@ fn maketime<'a>(values: &[Value<'a>], call: &Call<'a>) -> Result<Value<'a>> {
     const HOURS_MAX: i64 = 1000;
     let hours = call.count(values, 0)?.clamp(-HOURS_MAX, HOURS_MAX);
     let minutes = call.count(values, 1)?;
-    let Some(micros) = micros_of(Call::arg(values, 2), call)? else {
+    let seconds = Call::arg(values, 2);
+    let Some(micros) = micros_of(seconds, call)? else {
         return Ok(Value::Null);
     };
-    let fits = (0..60).contains(&minutes) && (0..60 * MICROS_PER_SECOND).contains(&micros);
+    // What is below 60 may be rounded to it.
+    let are_seconds =
+        convert::double(seconds, call.ctx)?.is_some_and(|it| (0.0..60.0).contains(&it));
+    let fits = (0..60).contains(&minutes) && are_seconds;
     if !fits {
         return Ok(Value::Null);
     }

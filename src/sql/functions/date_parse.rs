@@ -12,7 +12,7 @@ use super::super::eval::convert;
 use super::super::expr::{Expr, ExprKind};
 use super::{Call, date_format};
 use crate::error::{Code, Result};
-use crate::types::temporal::FSP_MAX;
+use crate::types::temporal::{FSP_MAX, MICROS_PER_DAY};
 use crate::types::{ColumnType, Date, Datetime, Time, Value};
 
 functions! {
@@ -37,7 +37,8 @@ fn has_any(format: &str, wanted: &str) -> bool {
 }
 
 const TIME_PARTS: &str = "HhIiklprSsTf";
-const DATE_PARTS: &str = "abcDdejMmUuVvWwXxYy";
+/// Not those of a day alone: it is then so many days of a time (`date_part_frms` in MySQL and MariaDB).
+const DATE_PARTS: &str = "abcjMmUuVvWwXxYy";
 
 fn result_type(args: &[Expr]) -> ColumnType {
     let Some(ExprKind::Literal(Value::Text(format))) = args.get(1).map(|arg| &arg.kind) else {
@@ -118,6 +119,7 @@ impl Fields {
             return None;
         }
         if let ColumnType::Time { fsp } = call.ty {
+            let micros = u64::from(self.day) * MICROS_PER_DAY.unsigned_abs() + micros;
             return Time::from_micros(i64::try_from(micros).ok()?, *fsp).map(Value::Time);
         }
         let date = self.date()?;

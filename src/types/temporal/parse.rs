@@ -94,6 +94,13 @@ impl Time {
             ..parsed
         })
     }
+
+    /// Whether a text has a date before its time.
+    pub fn is_of_datetime(text: &str) -> bool {
+        let parsed = ParsedDatetime::parse(text, DateRules::LENIENT);
+        let is_datetime = |parsed: ParsedDatetime| parsed.has_time && parsed.is_surely_datetime;
+        DATETIME_CHARS_MIN <= text.trim_ascii_start().len() && parsed.is_some_and(is_datetime)
+    }
 }
 
 /// What is left to read.
@@ -249,6 +256,14 @@ impl Fields {
         Date::new(year, u8::try_from(month).ok()?, u8::try_from(day).ok()?)
     }
 
+    /// A date of the month, if that has a day less, too: who asks for the time alone does not mind.
+    fn some_date(&self) -> Option<Date> {
+        let [year, month, day, ..] = self.numbers;
+        let numbers = [year, month, day.min(28), 0, 0, 0];
+        let fields = Fields { numbers, ..*self };
+        self.date().or_else(|| fields.date().filter(|_| day <= 31))
+    }
+
     fn micros_of_day(&self) -> Option<u64> {
         let [_, _, _, hour, minute, second] = self.numbers;
         let fits = hour < 24 && minute < 60 && second < 60;
@@ -272,9 +287,14 @@ impl ParsedDatetime {
     /// Reads a date and what may follow it; `None` when that is no date, or a zero date that the
     /// rules forbid.
     pub fn parse(text: &str, rules: DateRules) -> Option<ParsedDatetime> {
+        let date_of = |fields: &Fields| fields.date().filter(|&date| rules.allow(date));
+        ParsedDatetime::read(text, date_of)
+    }
+
+    fn read(text: &str, date_of: impl Fn(&Fields) -> Option<Date>) -> Option<ParsedDatetime> {
         let mut cursor = Cursor(text.trim_ascii_start().as_bytes());
         let fields = Fields::read(&mut cursor)?;
-        let date = fields.date().filter(|&date| rules.allow(date))?;
+        let date = date_of(&fields)?;
         let (micros, fsp) = if fields.count == 6 {
             cursor.fraction()
         } else {
@@ -301,11 +321,26 @@ impl ParsedDatetime {
 /// A text this long may be a whole datetime where a time is asked for.
 const DATETIME_CHARS_MIN: usize = 12;
 
+/// Whether a text is a date and a time by its delimiters, with numbers that are none.
+fn is_wrong_datetime(text: &str) -> bool {
+    let mut cursor = Cursor(text.as_bytes());
+    if compact_year_digits(Cursor(text.as_bytes())).is_some() {
+        return false;
+    }
+    Fields::read(&mut cursor).is_some_and(|fields| {
+        let is_datetime = 3 < fields.count && fields.is_surely_datetime;
+        is_datetime && (fields.some_date().is_none() || fields.micros_of_day().is_none())
+    })
+}
+
 /// Reads a time, with up to 6 digits after the second.
 fn parse_time(text: &str) -> Option<Parsed<Time>> {
     let text = text.trim_ascii_start();
     if DATETIME_CHARS_MIN <= text.len() {
-        let whole = ParsedDatetime::parse(text, DateRules::LENIENT)
+        if is_wrong_datetime(text) {
+            return None;
+        }
+        let whole = ParsedDatetime::read(text, Fields::some_date)
             .filter(|parsed| parsed.has_time && parsed.is_surely_datetime);
         if let Some(ParsedDatetime {
             datetime,
