@@ -83,6 +83,10 @@ impl Committer {
             Err(Error::Closed) => {}
             Err(cause) => self.note_failure(cause),
         }
+        if self.shared.read_only().is_some() {
+            // A list of files that was half written must not be written over.
+            return;
+        }
         let tree = &self.data.tree;
         if tree.l0_run_count() < OVERLAPS_MAX || 0 < tree.sealed_memtable_count() {
             return;
