@@ -319,6 +319,7 @@ codes! {
     StorageCorrupt = 1712 "HY000" "Stored bytes are damaged.";
     DeprecatedHint = 1681 "HY000" "A hint that has no meaning here.";
     WrongGroupKey = 1056 "42000" "GROUP BY something that contains an aggregate.";
+    ViewNotExplained = 1345 "HY000" "A plan of a view without the rights on what it is made of.";
     WrongObject = 1347 "HY000" "A view where a table must be, or a table where a view must be.";
     ColumnNotUpdatable = 1348 "HY000" "An assignment to a computed column of a view.";
     ViewSelectInto = 1350 "HY000" "A view of a query with INTO.";

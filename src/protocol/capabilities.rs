@@ -150,6 +150,8 @@ impl Status {
     pub const LAST_ROW_SENT: Status = Status(0x80);
     /// A backslash in a string is a character like others.
     pub const NO_BACKSLASH_ESCAPES: Status = Status(0x200);
+    /// The transaction that is open writes nothing.
+    pub const IN_READ_ONLY_TRANSACTION: Status = Status(0x2000);
     /// Changes of the session follow in the same packet.
     pub const SESSION_STATE_CHANGED: Status = Status(0x4000);
 

@@ -292,8 +292,9 @@ impl Session {
         if self.settings.autocommit {
             status = status.with(Status::AUTOCOMMIT);
         }
-        if self.transaction.is_some() {
+        if let Some(transaction) = &self.transaction {
             status = status.with(Status::IN_TRANSACTION);
+            status = status.with_if(Status::IN_READ_ONLY_TRANSACTION, transaction.read_only);
         }
         if self.settings.mode.no_backslash_escapes {
             status = status.with(Status::NO_BACKSLASH_ESCAPES);

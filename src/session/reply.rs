@@ -71,7 +71,7 @@ pub struct Prepared {
 /// What a connection must know of its session's settings; asked for after each statement.
 #[derive(Debug, Clone, Copy)]
 pub struct WireState {
-    /// AUTOCOMMIT, `IN_TRANSACTION` and `NO_BACKSLASH_ESCAPES` as they are now.
+    /// AUTOCOMMIT, `IN_TRANSACTION`, `IN_READ_ONLY_TRANSACTION` and `NO_BACKSLASH_ESCAPES` as they are now.
     pub status: Status,
     /// How JSON columns are described.
     pub json_as: JsonAs,

@@ -175,6 +175,9 @@ async fn every_answer_tells_status_warnings_and_text() {
         (2, 1)
     );
     assert_eq!(client.status_of("DO 1").await, (2, 0));
+    let read_only = "START TRANSACTION READ ONLY";
+    assert_eq!(client.status_of(read_only).await, (0x2003, 0));
+    assert_eq!(client.status_of("COMMIT").await, (2, 0));
     assert_eq!(client.status_of("SET autocommit = 0").await, (0, 0));
     let words = "SET sql_mode = CONCAT(@@sql_mode, ',NO_BACKSLASH_ESCAPES')";
     assert_eq!(client.status_of(words).await.0, 0x200);

@@ -157,7 +157,7 @@ async fn transactions() {
         client
             .told("START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY")
             .await,
-        "\\x03@\\x00\\x00\\x00D\\x047\
+        "\\x03`\\x00\\x00\\x00D\\x047\
          6START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY;\\x05\\t\\x08T_______"
     );
     assert_eq!(

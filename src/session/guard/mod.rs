@@ -17,6 +17,7 @@ mod reads;
 mod takeovers;
 #[cfg(test)]
 mod tests;
+mod views;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -170,6 +171,16 @@ impl Session {
                 }
                 Err(self.denied_on("SELECT with locking clause", table, None))
             }
+            Need::ToExplain {
+                database,
+                table,
+                privileges,
+            } => {
+                if rights.on_table(database, table).has_all(*privileges) {
+                    return Ok(());
+                }
+                Err(not_explained())
+            }
             Need::AnyOnTable { database, table } if rights.sees_table(database, table) => Ok(()),
             Need::AnyOnTable { table, .. } => Err(self.denied_on("SELECT", table, None)),
             Need::OnDatabase {
@@ -193,11 +204,7 @@ impl Session {
                 if self.definer_may(definer, needs) {
                     return Ok(());
                 }
-                let text = format!(
-                    "View '{database}.{view}' references invalid table(s) or column(s) or \
-                     function(s) or definer/invoker of view lack rights to use them"
-                );
-                Err(Error::new(Code::ViewInvalid, text))
+                Err(definer_lacks(database, view))
             }
         }
     }
@@ -218,6 +225,7 @@ impl Session {
             } => rights.on_table(database, table).has_all(*privileges),
             Need::ByDefiner { definer, needs, .. } => self.definer_may(definer, needs),
             Need::ToLock { .. }
+            | Need::ToExplain { .. }
             | Need::AnyOnTable { .. }
             | Need::OnDatabase { .. }
             | Need::AnyInDatabase(_)
@@ -270,6 +278,19 @@ impl Session {
         );
         Error::new(Code::DbAccessDenied, text)
     }
+}
+
+fn not_explained() -> Error {
+    let text = "EXPLAIN/SHOW can not be issued; lacking privileges for underlying table";
+    Error::new(Code::ViewNotExplained, text)
+}
+
+fn definer_lacks(database: &str, view: &str) -> Error {
+    let text = format!(
+        "View '{database}.{view}' references invalid table(s) or column(s) or function(s) or \
+         definer/invoker of view lack rights to use them"
+    );
+    Error::new(Code::ViewInvalid, text)
 }
 
 /// 1227.

@@ -2,19 +2,16 @@
 //! statements on rows, by what [`super::reads`] finds in them.
 
 use std::cell::Cell;
-use std::sync::Arc;
 
 use super::kind::{Kind, Rule, kind};
-use super::reads::{self, Walk};
+use super::reads::Walk;
 use crate::accounts::{AccountName, Privilege, Privileges};
-use crate::catalog::View;
-use crate::error::{Code, Error, Result};
+use crate::error::{Error, Result};
 use crate::session::Session;
 use crate::sql::ast::{
-    AccountStatement, CreateTable, CreateView, Maintain, SetItem, SetValue, Show, ShowFilter,
-    Statement, TableName, TableSource, UserName,
+    AccountStatement, CreateTable, Maintain, SetItem, SetValue, Show, ShowFilter, Statement,
+    TableName, TableSource, UserName,
 };
-use crate::sql::bind;
 
 /// What a statement needs: all of these.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -23,9 +20,6 @@ pub(in crate::session) struct Needs {
     /// Whether it may be run before an expired password is changed.
     pub(super) in_sandbox: bool,
 }
-
-/// How deep views may name each other, as for the binder.
-const VIEW_DEPTH_MAX: usize = 24;
 
 /// One thing that is needed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,6 +37,12 @@ pub(super) enum Need {
         database: String,
         table: String,
         any_of: Privileges,
+    },
+    /// All of these on what a view is made of, whose plan is shown.
+    ToExplain {
+        database: String,
+        table: String,
+        privileges: Privileges,
     },
     /// Any on a table, for a statement that tells about it.
     AnyOnTable { database: String, table: String },
@@ -162,7 +162,8 @@ impl Session {
             out.push(Need::Global(&[Privilege::File]));
         }
         let explains = kind(statement) == Kind::Explain;
-        let views_count = Cell::new(0);
+        let (views_count, explained_count) = (Cell::new(0), Cell::new(0));
+        let mut explained = Vec::new();
         let sees_temporary = !matches!(statement, Statement::CreateView(_));
         for touch in walk.touched {
             if sees_temporary && self.named_temporary(&touch.table).is_some() {
@@ -173,8 +174,8 @@ impl Session {
             if let Some(view) = self.view(&database, &touch.table.name) {
                 self.view_needs(&view, (privileges, 0, &views_count), out)?;
                 if explains {
-                    // The plan tells what the view is made of.
                     privileges = privileges.with(Privileges::of(&[Privilege::ShowView]));
+                    self.explained_view_needs(&view, (0, &explained_count), &mut explained)?;
                 }
             }
             out.push(Need::OnTable {
@@ -191,6 +192,7 @@ impl Session {
                 });
             }
         }
+        out.append(&mut explained);
         Ok(())
     }
 
@@ -232,89 +234,6 @@ impl Session {
             }
             _ => {}
         }
-    }
-
-    fn view(&self, database: &str, name: &str) -> Option<Arc<View>> {
-        let current = self.shared.catalog.current();
-        current.view(database, name).map(Arc::clone)
-    }
-
-    /// What the query of a view needs: of the session, or of whom it was made for. Writing through it is
-    /// writing to its tables. All views of a statement are counted, each time that they are named.
-    ///
-    /// # Errors
-    /// 1436 past [`VIEW_DEPTH_MAX`], 1116 past [`bind::VIEWS_MAX`].
-    fn view_needs(
-        &self,
-        view: &View,
-        (privileges, depth, views_count): (Privileges, usize, &Cell<usize>),
-        out: &mut Vec<Need>,
-    ) -> Result<()> {
-        if bind::VIEWS_MAX <= views_count.replace(views_count.get() + 1) {
-            return Err(bind::too_many_views());
-        }
-        if VIEW_DEPTH_MAX < depth {
-            let text = format!("views nest deeper than {VIEW_DEPTH_MAX} levels, the most");
-            return Err(Error::new(Code::TooDeep, text));
-        }
-        let select = bind::query_of(view)?;
-        let mut walk = Walk::default();
-        walk.select(&select);
-        let writes = Privileges::of(&[Privilege::Insert, Privilege::Update, Privilege::Delete]);
-        let writes = writes.without(writes.without(privileges));
-        let bases = reads::bases_of(&select);
-        let mut needs = Vec::new();
-        for touch in walk.touched {
-            let is_base = bases.contains(&&touch.table);
-            let database = touch
-                .table
-                .database
-                .unwrap_or_else(|| view.database.clone());
-            let table = touch.table.name;
-            let mut privileges = touch.privileges;
-            if is_base {
-                privileges = privileges.with(writes);
-            }
-            if let Some(inner) = self.view(&database, &table) {
-                self.view_needs(&inner, (privileges, depth + 1, views_count), &mut needs)?;
-            }
-            let need = Need::OnTable {
-                database,
-                table,
-                privileges,
-                column: None,
-            };
-            if !needs.contains(&need) {
-                needs.push(need);
-            }
-        }
-        if view.by_invoker {
-            out.append(&mut needs);
-            return Ok(());
-        }
-        let (user, host) = &view.definer;
-        let need = Need::ByDefiner {
-            definer: AccountName::new(user, host),
-            database: view.database.clone(),
-            view: view.name.clone(),
-            needs,
-        };
-        if !out.contains(&need) {
-            out.push(need);
-        }
-        Ok(())
-    }
-
-    /// A view for somebody else, and one in the place of another, need more.
-    fn create_view_needs(&self, create: &CreateView, out: &mut Vec<Need>) -> Result<()> {
-        if create.or_replace || create.alter {
-            out.push(self.on_table(&create.view, Privileges::of(&[Privilege::Drop]))?);
-        }
-        let (user, host) = self.definer(create);
-        if self.identity.account != AccountName::new(&user, &host) {
-            out.push(Need::Global(&[Privilege::Super]));
-        }
-        Ok(())
     }
 
     fn has_column(&self, table: &TableName, column: &str) -> bool {

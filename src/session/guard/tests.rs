@@ -345,7 +345,7 @@ const EXAMPLES: &[(Kind, &str, &[&str])] = &[
     (
         Kind::Explain,
         "EXPLAIN SELECT * FROM d.w WHERE a = 1",
-        &["SELECT ON d.w", "SHOW VIEW ON d.w"],
+        &["SELECT ON d.w", "SHOW VIEW ON d.w", "SELECT ON d.t"],
     ),
     (Kind::ShowCreateOther, "SHOW CREATE TRIGGER d.x", &[]),
     (
@@ -442,7 +442,7 @@ const EXAMPLES: &[(Kind, &str, &[&str])] = &[
 ];
 
 /// What somebody hears who may not.
-const REFUSALS: &[u16] = &[1044, 1045, 1095, 1142, 1143, 1227];
+const REFUSALS: &[u16] = &[1044, 1045, 1095, 1142, 1143, 1227, 1345];
 
 struct Nobody;
 
