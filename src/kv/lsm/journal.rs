@@ -12,6 +12,7 @@
 //!   … unless every such batch says that the bytes before     cut: several batches that nobody waits
 //!     it were not yet synced                                 for may be on their way together
 //!   … or is none of the server's own                         cut: it is within a client's value
+//! intact batches, then one of their run with a later number  as garbage in front of it: the end of a journal is lost
 //! ```
 //!
 //! So every batch carries a [`Marker`], which says what was synced when it was written, and tells a batch
@@ -147,15 +148,18 @@ pub(super) fn examine(dir: &Path) -> Result<Option<Torn>> {
     check_there(dir)?;
     let journals = list(dir)?;
     let run = last_run(dir);
-    let mut last = None;
+    let (mut last, mut given_up) = (None, false);
     for (idx, path) in journals.iter().enumerate() {
         let bytes = read(path)?;
-        let walk = walk(&bytes, last);
+        // An empty file is in the place of one whose commits are given up.
+        given_up |= bytes.is_empty();
+        let walk = walk(&bytes, (last, given_up));
+        given_up &= walk.end == 0;
         last = walk.last.or(last);
         let Some(damage) = walk.damage else { continue };
         let behind = journals.get(idx + 1..).unwrap_or_default();
         let later = bytes.get(damage.resume..).unwrap_or_default();
-        let mut behind_damage = BehindDamage::new((path, walk.end), last, run);
+        let mut behind_damage = BehindDamage::new((path, walk.end, damage.is_gap), last, run);
         behind_damage.check(later)?;
         for path in behind {
             behind_damage.check(&read(path)?)?;
@@ -227,6 +231,17 @@ struct Walk {
 struct Damage {
     /// Where another batch may begin.
     resume: usize,
+    /// Whether nothing is broken, but batches are missing.
+    is_gap: bool,
+}
+
+impl Damage {
+    fn broken(resume: usize) -> Damage {
+        Damage {
+            resume,
+            is_gap: false,
+        }
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -236,27 +251,35 @@ struct Batch {
     marker: Option<Marker>,
 }
 
-fn walk(bytes: &[u8], mut last: Option<Batch>) -> Walk {
+/// `given_up`: whether batches may be missing in front of the first one.
+fn walk(bytes: &[u8], (mut last, given_up): (Option<Batch>, bool)) -> Walk {
     let mut end = 0;
     loop {
-        match batch(bytes, end) {
-            Ok(next) if follows(next, last) => {
+        let damage = match batch(bytes, end) {
+            Ok(next) if !follows(next, last) => Damage::broken(next.end),
+            Ok(next) if is_behind_gap(next, last) && !(given_up && end == 0) => Damage {
+                resume: end,
+                is_gap: true,
+            },
+            Ok(next) => {
                 end = next.end;
                 last = Some(next);
+                continue;
             }
-            stop => {
-                let damage = match stop {
-                    Ok(misplaced) => Damage {
-                        resume: misplaced.end,
-                    },
-                    Err(damage) => damage,
-                };
-                let rest = bytes.get(end..).unwrap_or_default();
-                let damage = (!is_zeros(rest)).then_some(damage);
-                return Walk { end, last, damage };
-            }
-        }
+            Err(damage) => damage,
+        };
+        let rest = bytes.get(end..).unwrap_or_default();
+        let damage = (!is_zeros(rest)).then_some(damage);
+        return Walk { end, last, damage };
     }
+}
+
+/// Whether batches between these two of one run are missing.
+fn is_behind_gap(next: Batch, last: Option<Batch>) -> bool {
+    let markers = last.and_then(|last| Some((last.marker?, next.marker?)));
+    markers.is_some_and(|(last, next)| {
+        last.run == next.run && last.number.saturating_add(1) < next.number
+    })
 }
 
 fn follows(next: Batch, last: Option<Batch>) -> bool {
@@ -277,7 +300,7 @@ fn is_zeros(bytes: &[u8]) -> bool {
 
 /// Looks behind damage for a batch that proves that what is damaged was synced once.
 struct BehindDamage<'a> {
-    damage: (&'a Path, usize),
+    damage: (&'a Path, usize, bool),
     /// The last batch in front of the damage.
     last: Option<Batch>,
     /// The run whose batches count; `None` for all.
@@ -287,7 +310,11 @@ struct BehindDamage<'a> {
 }
 
 impl<'a> BehindDamage<'a> {
-    fn new(damage: (&'a Path, usize), last: Option<Batch>, run: Option<u64>) -> BehindDamage<'a> {
+    fn new(
+        damage: (&'a Path, usize, bool),
+        last: Option<Batch>,
+        run: Option<u64>,
+    ) -> BehindDamage<'a> {
         // What is in front may be older than the file, or written by a server that knows of none.
         let is_of = |run: u64, last: Batch| last.marker.is_some_and(|marker| marker.run == run);
         let run = run.filter(|run| last.is_none_or(|last| is_of(*run, last)));
@@ -304,16 +331,23 @@ impl<'a> BehindDamage<'a> {
         while let Some(found) = next_batch((bytes, at), self.run) {
             at = found.end;
             if self.is_proof(found) {
-                let (path, at) = self.damage;
-                return Err(Error::Corrupt {
-                    what: format!(
-                        "journal {} is damaged at byte {at}, in front of intact commits",
-                        path.display()
-                    ),
-                });
+                return Err(self.refusal());
             }
         }
         Ok(())
+    }
+
+    fn refusal(&self) -> Error {
+        let (path, at, is_gap) = self.damage;
+        let path = path.display();
+        let what = if is_gap {
+            format!(
+                "commits are missing in front of byte {at} of journal {path}: the end of the journal before it is lost"
+            )
+        } else {
+            format!("journal {path} is damaged at byte {at}, in front of intact commits")
+        };
+        Error::Corrupt { what }
     }
 
     /// Whether a batch was written when one that is damaged now was synced.
@@ -355,12 +389,12 @@ fn begins_as_of((bytes, at): (&[u8], usize), run: u64) -> bool {
 /// Reads the batch at `at`.
 fn batch(bytes: &[u8], at: usize) -> std::result::Result<Batch, Damage> {
     let mut reader = Reader { bytes, at };
-    let broken = Damage { resume: at + 1 };
+    let broken = Damage::broken(at + 1);
     let (seqno, items, marker) = reader.start_and_items().ok_or(broken)?;
     let checksum = reader.end().ok_or(broken)?;
     let end = reader.at;
     if xxh3_64(items) != checksum {
-        return Err(Damage { resume: end });
+        return Err(Damage::broken(end));
     }
     Ok(Batch { seqno, end, marker })
 }

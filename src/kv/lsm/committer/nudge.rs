@@ -47,6 +47,8 @@ impl Nudge {
     fn result(&mut self) -> Result<()> {
         let ended = self.thread.take().map_or(Ok(Ok(())), JoinHandle::join);
         ended.unwrap_or_else(|_| {
+            // The library keeps what it merged hidden: no later one would take it, and commits wait for ever.
+            self.failures = FAILURES_MAX;
             Err(Error::Io {
                 doing: "compacting".to_owned(),
                 cause: "its thread panicked".to_owned(),
@@ -118,7 +120,8 @@ mod tests {
     use rand::{RngCore as _, SeedableRng as _};
     use tokio::time::timeout;
 
-    use super::OVERLAPS_MAX;
+    use super::{Arc, OVERLAPS_MAX, THREAD_NAME, thread};
+    use crate::kv::expiry::Expiry;
     use crate::kv::lsm::{Lsm, Options};
     use crate::kv::{Engine as _, Space, WriteSet};
 
@@ -147,8 +150,13 @@ mod tests {
 
     /// An engine in which so many files lie over each other, and nothing will have the library look at them.
     async fn overlapping(dir: &Path) -> Lsm {
+        overlapping_with(dir, None).await
+    }
+
+    async fn overlapping_with(dir: &Path, expiry: Option<Arc<Expiry>>) -> Lsm {
         let options = Options {
             memtable_bytes: MEMTABLE_BYTES,
+            expiry,
             ..Options::new(dir)
         };
         let engine = Lsm::open(&options).unwrap();
@@ -198,5 +206,29 @@ mod tests {
         let refused = timeout(PATIENCE, engine.commit(writes)).await.unwrap();
         refused.unwrap_err();
         assert!(engine.shared.read_only().is_some());
+    }
+
+    /// Mechanism: what a compaction hides while it runs stays hidden when it panics, and none takes it after that: each found
+    /// nothing to do, and neither commits nor the end of the engine came through.
+    #[tokio::test]
+    async fn one_that_panics_ends_writing() {
+        let panics_there = |_: &[u8]| {
+            let here = thread::current();
+            assert_ne!(here.name(), Some(THREAD_NAME), "as the library might");
+            None
+        };
+        let expiry = Arc::new(Expiry::new(panics_there));
+        expiry.watch([SPACE].into());
+        let dir = tempfile::tempdir().unwrap();
+        let engine = overlapping_with(dir.path(), Some(expiry)).await;
+        let mut writes = WriteSet::blind();
+        writes.put(SPACE, key(OVERLAPS_MAX), value(OVERLAPS_MAX));
+        let refused = timeout(PATIENCE, engine.commit(writes)).await.unwrap();
+        refused.unwrap_err();
+        assert!(engine.shared.read_only().is_some());
+        timeout(PATIENCE, engine.close())
+            .await
+            .unwrap()
+            .unwrap_err();
     }
 }

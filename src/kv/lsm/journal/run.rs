@@ -93,13 +93,9 @@ impl Run {
     /// Notes a journal that was begun since, now and then. Where that fails, the file tells of an older one, until it is
     /// tried again.
     pub(in crate::kv::lsm) fn note_newest(&mut self) {
-        let mut newest = self.journal;
-        while super::path_of(&self.dir, newest + 1).exists() {
-            newest += 1;
-        }
-        if !self.has_begun || newest == self.journal {
+        let Some(newest) = self.newest().filter(|_| self.has_begun) else {
             return;
-        }
+        };
         match self.note(newest) {
             Ok(()) => {
                 self.journal = newest;
@@ -111,6 +107,19 @@ impl Run {
             }
             Err(_) => {}
         }
+    }
+
+    /// One that is newer than what is noted.
+    fn newest(&self) -> Option<u64> {
+        let is_there = |number| super::path_of(&self.dir, number).exists();
+        if !is_there(self.journal) {
+            // Where it was not noted for a while, those behind it may be gone, too.
+            let journals = super::numbered(&self.dir).ok()?;
+            let newest = journals.last().map(|(number, _)| *number);
+            return newest.filter(|newest| self.journal < *newest);
+        }
+        let newer = (self.journal + 1..).take_while(|number| is_there(*number));
+        newer.last()
     }
 
     fn note(&self, journal: u64) -> Result<()> {

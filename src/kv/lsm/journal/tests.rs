@@ -73,7 +73,7 @@ async fn made(durability: Durability, value_bytes: usize) -> (tempfile::TempDir,
     engine.close().await.unwrap();
     let journal = list(&dir.path().join("lsm")).unwrap().pop().unwrap();
     let bytes = fs::read(&journal).unwrap();
-    let end = walk(&bytes, None).end;
+    let end = walk(&bytes, (None, false)).end;
     let bounds = bounds(&bytes[..end]);
     let end = bounds[bounds.len() - 2];
     fs::write(&journal, &bytes[..end]).unwrap();
@@ -140,7 +140,7 @@ async fn every_tear_of_the_last_batch_leaves_the_others() {
             fs::write(&journal, &torn).unwrap();
             let cut = repair(journal.parent().unwrap()).unwrap();
             let left = fs::read(&journal).unwrap();
-            let walk = walk(&left, None);
+            let walk = walk(&left, (None, false));
             // Outside the checksum, and harmless as long as it grows.
             let only_seqno = torn.starts_with(&bytes[..last + 5])
                 && torn
@@ -257,6 +257,47 @@ async fn an_older_journal_is_cut_only_before_empty_ones() {
     }
 }
 
+/// Mechanism: a journal that ended early was taken for whole, and what followed it for what came next: acknowledged commits
+/// were gone from the middle in silence.
+#[tokio::test]
+async fn a_journal_that_has_lost_its_end_is_refused() {
+    let (dir, journal, bytes) = made(Durability::Sync, 20).await;
+    let bounds = bounds(&bytes);
+    let (kept, newer) = (&bytes[..bounds[LAST - 1]], &bytes[bounds[LAST]..]);
+    let next = |step| journal.with_file_name(format!("{}.jnl", numbered_of(&journal) + step));
+    fs::write(next(1), newer).unwrap();
+    for zeros in [0, 5000] {
+        fs::write(&journal, [kept, &vec![0; zeros]].concat()).unwrap();
+        let refused = repair(journal.parent().unwrap()).unwrap_err().to_string();
+        assert!(
+            refused.contains("commits are missing in front of byte 0"),
+            "{refused}"
+        );
+        let checked = verify(dir.path(), &|_, _| true).unwrap();
+        let told = &checked.damaged[0].what;
+        assert!(told.contains("commits are missing"), "{told}");
+    }
+    // Nothing is: and an empty one is in the place of what is given up.
+    fs::write(&journal, &bytes[..bounds[LAST]]).unwrap();
+    assert_eq!(repair(journal.parent().unwrap()), Ok(None));
+    fs::write(&journal, kept).unwrap();
+    fs::write(next(1), b"").unwrap();
+    fs::write(next(2), newer).unwrap();
+    assert_eq!(repair(journal.parent().unwrap()), Ok(None));
+}
+
+/// The last ones were never synced: what is behind the gap goes with what is missing.
+#[tokio::test]
+async fn what_was_not_synced_goes_with_the_end_of_the_journal_before_it() {
+    let (_dir, journal, bytes) = made(Durability::Async, 20).await;
+    let bounds = bounds(&bytes);
+    let next = journal.with_file_name(format!("{}.jnl", numbered_of(&journal) + 1));
+    fs::write(&journal, &bytes[..bounds[LAST - 1]]).unwrap();
+    fs::write(&next, &bytes[bounds[LAST]..]).unwrap();
+    let cut = repair(journal.parent().unwrap()).unwrap().unwrap();
+    assert_eq!((cut.path, cut.at), (next, 0));
+}
+
 #[tokio::test]
 async fn in_async_mode_batches_may_tear_together() {
     let (dir, journal, bytes) = made(Durability::Async, 20).await;
@@ -300,7 +341,7 @@ async fn after_an_orderly_end_damage_to_the_last_commit_is_found() {
         engine.close().await.unwrap();
         let journal = list(&dir.path().join("lsm")).unwrap().pop().unwrap();
         let mut bytes = fs::read(&journal).unwrap();
-        let end = walk(&bytes, None).end;
+        let end = walk(&bytes, (None, false)).end;
         let bounds = bounds(&bytes[..end]);
         let last = bounds[bounds.len() - 3];
         bytes[last + 30] ^= 1;
@@ -510,6 +551,15 @@ async fn a_journal_that_was_begun_later_is_missed() {
         fs::remove_file(path_of(&dir, gone)).unwrap();
         check_there(&dir).unwrap();
     }
+    // Not noted for a while, and those in between are gone.
+    fs::rename(path_of(&dir, 6), path_of(&dir, 9)).unwrap();
+    run.note_newest();
+    fs::rename(path_of(&dir, 9), path_of(&dir, 8)).unwrap();
+    let told = check_there(&dir).unwrap_err().to_string();
+    assert!(told.contains("9.jnl is missing"), "{told}");
+    fs::rename(path_of(&dir, 8), path_of(&dir, 6)).unwrap();
+    let mut run = Run::new(dir.clone());
+    run.begin().unwrap();
     fs::remove_file(path_of(&dir, 6)).unwrap();
     let told = check_there(&dir).unwrap_err().to_string();
     assert!(told.contains("6.jnl is missing"), "{told}");
