@@ -159,7 +159,8 @@ pub(super) fn examine(dir: &Path) -> Result<Option<Torn>> {
         let Some(damage) = walk.damage else { continue };
         let behind = journals.get(idx + 1..).unwrap_or_default();
         let later = bytes.get(damage.resume..).unwrap_or_default();
-        let mut behind_damage = BehindDamage::new((path, walk.end, damage.is_gap), last, run);
+        let mut behind_damage = BehindDamage::new((path, walk.end), last, run);
+        behind_damage.is_gap = damage.is_gap;
         behind_damage.check(later)?;
         for path in behind {
             behind_damage.check(&read(path)?)?;
@@ -300,7 +301,9 @@ fn is_zeros(bytes: &[u8]) -> bool {
 
 /// Looks behind damage for a batch that proves that what is damaged was synced once.
 struct BehindDamage<'a> {
-    damage: (&'a Path, usize, bool),
+    damage: (&'a Path, usize),
+    /// Whether batches are missing there, and nothing is broken.
+    is_gap: bool,
     /// The last batch in front of the damage.
     last: Option<Batch>,
     /// The run whose batches count; `None` for all.
@@ -310,16 +313,13 @@ struct BehindDamage<'a> {
 }
 
 impl<'a> BehindDamage<'a> {
-    fn new(
-        damage: (&'a Path, usize, bool),
-        last: Option<Batch>,
-        run: Option<u64>,
-    ) -> BehindDamage<'a> {
+    fn new(damage: (&'a Path, usize), last: Option<Batch>, run: Option<u64>) -> BehindDamage<'a> {
         // What is in front may be older than the file, or written by a server that knows of none.
         let is_of = |run: u64, last: Batch| last.marker.is_some_and(|marker| marker.run == run);
         let run = run.filter(|run| last.is_none_or(|last| is_of(*run, last)));
         BehindDamage {
             damage,
+            is_gap: false,
             last,
             run,
             lost: None,
@@ -338,12 +338,11 @@ impl<'a> BehindDamage<'a> {
     }
 
     fn refusal(&self) -> Error {
-        let (path, at, is_gap) = self.damage;
+        let (path, at) = self.damage;
         let path = path.display();
-        let what = if is_gap {
-            format!(
-                "commits are missing in front of byte {at} of journal {path}: the end of the journal before it is lost"
-            )
+        let what = if self.is_gap {
+            // In front of the first byte: at the end of the journal before it.
+            format!("commits are missing in front of byte {at} of journal {path}")
         } else {
             format!("journal {path} is damaged at byte {at}, in front of intact commits")
         };

@@ -58,8 +58,8 @@ impl Log for Listener {
             tracing::debug!(cause = %text, "a compaction was given up: the engine is to end");
             return;
         }
-        *LAST.lock() = Some(text.clone());
         tracing::error!(cause = %text, "the storage library failed");
+        *LAST.lock() = Some(text);
     }
 
     fn flush(&self) {}

@@ -4,19 +4,22 @@ use std::cell::Cell;
 use std::sync::Arc;
 
 use super::needs::Need;
-use super::reads::{self, Walk};
+use super::reads::{self, Touch, Walk};
 use crate::accounts::{AccountName, Privilege, Privileges};
 use crate::catalog::View;
 use crate::error::{Code, Error, Result};
 use crate::session::Session;
-use crate::sql::ast::CreateView;
+use crate::sql::ast::{CreateView, Select};
 use crate::sql::bind;
 
 /// How deep views may name each other, as for the binder.
 const VIEW_DEPTH_MAX: usize = 24;
 
-/// Counts one more view of a statement, this deep.
-fn count((depth, views_count): (usize, &Cell<usize>)) -> Result<()> {
+/// The query of one more view of a statement, this deep, and what it names.
+///
+/// # Errors
+/// 1436 past [`VIEW_DEPTH_MAX`], 1116 past [`bind::VIEWS_MAX`].
+fn read(view: &View, (depth, views_count): (usize, &Cell<usize>)) -> Result<(Select, Vec<Touch>)> {
     if bind::VIEWS_MAX <= views_count.replace(views_count.get() + 1) {
         return Err(bind::too_many_views());
     }
@@ -24,7 +27,10 @@ fn count((depth, views_count): (usize, &Cell<usize>)) -> Result<()> {
         let text = format!("views nest deeper than {VIEW_DEPTH_MAX} levels, the most");
         return Err(Error::new(Code::TooDeep, text));
     }
-    Ok(())
+    let select = bind::query_of(view)?;
+    let mut walk = Walk::default();
+    walk.select(&select);
+    Ok((select, walk.touched))
 }
 
 impl Session {
@@ -37,22 +43,19 @@ impl Session {
     /// writing to its tables. All views of a statement are counted, each time that they are named.
     ///
     /// # Errors
-    /// 1436 past [`VIEW_DEPTH_MAX`], 1116 past [`bind::VIEWS_MAX`].
+    /// Those of [`read`].
     pub(super) fn view_needs(
         &self,
         view: &View,
         (privileges, depth, views_count): (Privileges, usize, &Cell<usize>),
         out: &mut Vec<Need>,
     ) -> Result<()> {
-        count((depth, views_count))?;
-        let select = bind::query_of(view)?;
-        let mut walk = Walk::default();
-        walk.select(&select);
+        let (select, touched) = read(view, (depth, views_count))?;
         let writes = Privileges::of(&[Privilege::Insert, Privilege::Update, Privilege::Delete]);
         let writes = writes.without(writes.without(privileges));
         let bases = reads::bases_of(&select);
         let mut needs = Vec::new();
-        for touch in walk.touched {
+        for touch in touched {
             let is_base = bases.contains(&&touch.table);
             let database = touch
                 .table
@@ -94,21 +97,18 @@ impl Session {
     }
 
     /// What showing the plan of a view needs beside that, of the session whatever the view's security: the plan tells
-    /// what the view is made of, and how large that is (MySQL 8.0 manual, "CREATE VIEW": 1345).
+    /// what the view is made of, and how large that is. Who lacks it hears 1345, as from MariaDB 10.11.
     ///
     /// # Errors
-    /// As for reading it.
+    /// Those of [`read`].
     pub(super) fn explained_view_needs(
         &self,
         view: &View,
         (depth, views_count): (usize, &Cell<usize>),
         out: &mut Vec<Need>,
     ) -> Result<()> {
-        count((depth, views_count))?;
-        let select = bind::query_of(view)?;
-        let mut walk = Walk::default();
-        walk.select(&select);
-        for touch in walk.touched {
+        let (_, touched) = read(view, (depth, views_count))?;
+        for touch in touched {
             let named = touch.table.database;
             let database = named.unwrap_or_else(|| view.database.clone());
             let table = touch.table.name;

@@ -93,7 +93,10 @@ impl Run {
     /// Notes a journal that was begun since, now and then. Where that fails, the file tells of an older one, until it is
     /// tried again.
     pub(in crate::kv::lsm) fn note_newest(&mut self) {
-        let Some(newest) = self.newest().filter(|_| self.has_begun) else {
+        if !self.has_begun {
+            return;
+        }
+        let Some(newest) = self.newest() else {
             return;
         };
         match self.note(newest) {
