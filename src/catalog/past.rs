@@ -21,7 +21,8 @@ pub struct Past {
     /// The value of rows that have none under any id: the default when the column was added. The same
     /// value ([`Value::is_same`]) is not stored, so that a row has one form, whenever it was written.
     pub absent: Value<'static>,
-    /// The types that the column had and whose bytes the present one does not read, oldest first.
+    /// The types that the column had and whose bytes the present one does not read, and all since the first of them,
+    /// oldest first.
     pub former: Vec<Former>,
 }
 

@@ -116,6 +116,7 @@ impl Reclaim {
         let (sender, jobs) = mpsc::channel();
         let named = thread::Builder::new().name(THREAD_NAME.to_owned());
         let thread = named.spawn(move || {
+            let _watch = Watch(Weak::clone(&shared));
             let mut unlinking = Unlinking::default();
             for space in dropped {
                 unlinking.of((&shared, &data), space);
@@ -179,6 +180,24 @@ impl Reclaim {
         let until = Instant::now() + CLOSE_PATIENCE;
         while !thread.is_finished() && Instant::now() < until {
             thread::sleep(CLOSE_INTERVAL);
+        }
+    }
+}
+
+/// Ends writing when the thread ends by a panic.
+struct Watch(Weak<Shared>);
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        if !thread::panicking() {
+            return;
+        }
+        if let Some(shared) = self.0.upgrade() {
+            // The library keeps what was being merged hidden: commits would wait for a compaction that none begins.
+            shared.give_up(&Error::Io {
+                doing: "giving back room".to_owned(),
+                cause: "its thread panicked".to_owned(),
+            });
         }
     }
 }
@@ -591,6 +610,36 @@ mod tests {
             assert_eq!(count(&engine).await, usize::try_from(ROWS).unwrap());
             engine.close().await.unwrap();
         }
+    }
+
+    /// Mechanism: what was being merged stayed hidden, and nobody was told.
+    #[tokio::test]
+    async fn a_pass_that_panics_ends_writing() {
+        let dir = tempfile::tempdir().unwrap();
+        let expiry = Arc::new(Expiry::new(|_: &[u8]| {
+            assert_ne!(
+                thread::current().name(),
+                Some(THREAD_NAME),
+                "as a bug might"
+            );
+            None
+        }));
+        expiry.watch(HashSet::from([T]));
+        let options = Options {
+            expiry: Some(expiry),
+            ..Options::new(dir.path())
+        };
+        let engine = Lsm::open(&options).unwrap();
+        engine.create_space(T).await.unwrap();
+        engine.commit(all_rows()).await.unwrap();
+        engine.compact(&[T]).await.unwrap_err();
+        let deadline = Instant::now() + PATIENCE;
+        while engine.read_only().is_none() {
+            assert!(Instant::now() < deadline, "writing goes on");
+            tokio::time::sleep(STEP).await;
+        }
+        engine.commit(all_rows()).await.unwrap_err();
+        engine.close().await.unwrap_err();
     }
 
     #[tokio::test]

@@ -31,6 +31,7 @@ use std::sync::Arc;
 
 use parking_lot::RwLock;
 
+use super::LIMITS;
 use super::gone::Gone;
 use super::id_ranges::IdRanges;
 use crate::kv::expiry::Expiry;
@@ -56,10 +57,14 @@ pub(super) const SWEPT_KEY: [u8; 2] = [OWN, b'w'];
 /// Bytes in front of a key.
 pub(super) const PREFIX_BYTES: usize = 5;
 
+/// Of a key that is asked for, what tells it from all that are stored: one byte more than they may have. The storage
+/// library panics where a key is 64 KiB long, and a constant of a statement may be.
+const ASKED_BYTES_MAX: usize = LIMITS.key_bytes_max + 1;
+
 /// Longest physical key that is put together without allocating. Most keys are shorter.
 const STACK_KEY_BYTES: usize = 96;
 
-/// A key with its space in front.
+/// A key that is asked for, with its space in front.
 pub(super) enum PhysicalKey {
     /// A short one, in place.
     Short([u8; STACK_KEY_BYTES], usize),
@@ -69,6 +74,7 @@ pub(super) enum PhysicalKey {
 
 impl PhysicalKey {
     pub(super) fn new(space: Space, key: &[u8]) -> PhysicalKey {
+        let key = asked(key);
         let mut short = [0; STACK_KEY_BYTES];
         let bytes = PREFIX_BYTES + key.len();
         let fits = short
@@ -99,6 +105,11 @@ fn prefix(space: Space) -> [u8; PREFIX_BYTES] {
     [DATA, a, b, c, d]
 }
 
+/// As much of a key as orders it among all that may be stored, and is none of them where it is none.
+fn asked(key: &[u8]) -> &[u8] {
+    key.get(..ASKED_BYTES_MAX).unwrap_or(key)
+}
+
 /// Appends the physical form of a key.
 pub(super) fn put_physical(space: Space, key: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(&prefix(space));
@@ -110,14 +121,15 @@ pub(super) type Bounds = (Vec<u8>, Vec<u8>);
 
 /// The physical bounds of a range.
 pub(super) fn physical_range(space: Space, range: &KeyRange) -> Bounds {
-    let mut start = Vec::with_capacity(PREFIX_BYTES + range.start.len());
-    put_physical(space, &range.start, &mut start);
+    let bound = |key: &[u8]| {
+        let key = asked(key);
+        let mut physical = Vec::with_capacity(PREFIX_BYTES + key.len());
+        put_physical(space, key, &mut physical);
+        physical
+    };
+    let start = bound(&range.start);
     let until = match &range.until {
-        Some(until) => {
-            let mut physical = Vec::with_capacity(PREFIX_BYTES + until.len());
-            put_physical(space, until, &mut physical);
-            physical
-        }
+        Some(until) => bound(until),
         None => match space.0.checked_add(1) {
             Some(next) => prefix(Space(next)).to_vec(),
             None => vec![DATA + 1],

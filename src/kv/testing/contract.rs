@@ -313,6 +313,59 @@ async fn scripts_on_the_mirror_of_both() {
     check_all(Kind::Mirror).await;
 }
 
+/// A constant of a statement may be longer than any key that is stored, and than the storage library takes.
+async fn check_long_keys(kind: Kind) {
+    const S: Space = Space(1);
+    let dir = tempfile::tempdir().unwrap();
+    let engine = open(kind, dir.path());
+    engine.create_space(S).await.unwrap();
+    let longest = vec![b'k'; engine.limits().key_bytes_max];
+    let stored = [b"k".to_vec(), longest.clone(), b"l".to_vec()];
+    let mut writes = WriteSet::blind();
+    for key in &stored {
+        writes.put(S, key.clone(), "v");
+    }
+    let mut asked = [longest.len() + 1, 70_000].map(|bytes| vec![b'k'; bytes]);
+    for key in &asked {
+        writes.must_be_absent.push((S, key.clone()));
+    }
+    engine.commit(writes).await.unwrap();
+    asked[1].splice(longest.len().., vec![b'a'; 70_000 - longest.len()]);
+    let snapshot = engine.snapshot();
+    for key in asked {
+        assert_eq!(snapshot.get(S, &key).await.unwrap(), None);
+        let keys = [longest.clone(), key.clone(), b"l".to_vec()];
+        let found = snapshot.multi_get(S, &keys).await.unwrap();
+        let found: Vec<bool> = found.iter().map(Option::is_some).collect();
+        assert_eq!(found, [true, false, true]);
+        let ranges = [
+            (KeyRange::between(Key::new(), key.clone()), &stored[..2]),
+            (KeyRange::between(key.clone(), b"m"), &stored[2..]),
+            (KeyRange::only(&key), &[]),
+        ];
+        for (range, expected) in ranges {
+            for reverse in [false, true] {
+                let mut scan = Scan::new(S, range.clone());
+                scan.options.reverse = reverse;
+                let mut page = Page::default();
+                snapshot.scan(&scan, &mut page).await.unwrap();
+                let mut found: Vec<&[u8]> = page.iter().map(|(key, _)| key).collect();
+                found.sort_unstable();
+                assert_eq!(found, expected, "{kind:?}");
+            }
+        }
+    }
+    drop(snapshot);
+    engine.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn keys_longer_than_any_that_is_stored_are_asked_for() {
+    for kind in [Kind::Memory, Kind::Lsm] {
+        check_long_keys(kind).await;
+    }
+}
+
 /// Values of half a page, asked for in any order, some of them twice, among small ones and keys that are not there.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_answer_of_large_values_ends_early_and_goes_on() {

@@ -4,7 +4,7 @@ mod retype;
 
 use std::collections::HashSet;
 
-use super::form::may_not_fit;
+use super::form::{Form, may_not_fit, reads_as};
 use super::{Outcome, Part, cannot_drop, has_been, indexes, unknown_column};
 use crate::catalog::{Column, ColumnDefault, Past, Table};
 use crate::codec::row::ColumnId;
@@ -252,7 +252,7 @@ impl Maker<'_> {
         if old.ty != new.ty {
             self.retype((idx, &old), &mut new)?;
         }
-        let is_converted = old.id != new.id;
+        let is_converted = reads_as(&old.ty, &new.ty) == Form::Other;
         if old.nullable && !new.nullable || is_converted || may_not_fit(&old.ty, &new.ty) {
             self.outcome.pledges.push((old.name, new.clone()));
         }

@@ -1,6 +1,7 @@
 //! Whether a value of a column fits the column as ALTER TABLE is to make it: of the values that are
 //! there, and of those that others write meanwhile.
 
+use super::form::{Form, reads_as};
 use crate::catalog::Column;
 use crate::error::{Code, Error, Result};
 use crate::types::Value;
@@ -83,7 +84,7 @@ fn is_shorter(stored: &Value<'_>, given: &Value<'_>) -> bool {
     given.is_some_and(|given| stored.len() < given.len())
 }
 
-/// Whether old rows are converted as they are read.
+/// Whether old rows may have another value as they are read.
 fn is_converted(old: &Column, new: &Column) -> bool {
-    old.past.former.len() < new.past.former.len()
+    reads_as(&old.ty, &new.ty) == Form::Other
 }

@@ -36,6 +36,10 @@ pub(super) fn settle((shared, data): (&Weak<Shared>, &Keyspace), debt: Debt) -> 
         Ok(Given::NotNeeded) => Debt::Owed(0),
         Ok(Given::Lacks(kept)) => Debt::Owed(kept),
         Err(cause) => {
+            // A file that cannot be read is not read again and again.
+            if let Some(shared) = shared.upgrade() {
+                shared.reclaim.note_damage(&cause);
+            }
             warn("the room of dropped tables was not given back", Err(cause));
             Debt::Owed(kept)
         }

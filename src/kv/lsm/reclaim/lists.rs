@@ -42,7 +42,7 @@ mod tests {
     use std::time::{Duration, Instant};
 
     use super::*;
-    use crate::kv::lsm::{Lsm, Options};
+    use crate::kv::lsm::{Lsm, Options, spaces};
     use crate::kv::{CommitError, Engine, Space, WriteSet};
 
     const T: Space = Space(1);
@@ -124,6 +124,13 @@ mod tests {
     async fn a_dropped_space_whose_list_cannot_be_written_ends_writing() {
         let dir = tempfile::tempdir().unwrap();
         let engine = at_rest(dir.path()).await;
+        // A file that has nothing of others, as they are when a table is large.
+        let (_, data) = engine.shared.tree.lock().clone().unwrap();
+        let mut key = Vec::new();
+        spaces::put_physical(T, b"key", &mut key);
+        data.tree.insert(key, "value", 0);
+        data.tree.flush_active_memtable(0).unwrap();
+        drop(data);
         let hurt = hurt(dir.path());
         engine.drop_space(T).await.unwrap();
         expect_ended(&engine).await;

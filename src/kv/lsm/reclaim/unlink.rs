@@ -8,6 +8,7 @@ use std::path::Path;
 use std::sync::Weak;
 
 use fjall::{AbstractTree, Keyspace};
+use lsm_tree::Table;
 
 use super::{check_writes, let_go, lists};
 use crate::kv::lsm::{Shared, fault, room, spaces};
@@ -80,6 +81,9 @@ fn drop_tables((shared, data): (&Weak<Shared>, &Keyspace), space: Space) {
     });
     let (start, _) = spaces::physical_range(first, &KeyRange::all());
     let (_, until) = spaces::physical_range(last, &KeyRange::all());
+    if !has_table_within(data, (&start, &until)) {
+        return;
+    }
     let bounds = (Bound::Included(start), Bound::Excluded(until));
     if let Err(cause) = data.tree.drop_range::<Vec<u8>, _>(bounds) {
         let cause = fault::error("removing tables of a dropped space", &cause.into());
@@ -88,6 +92,17 @@ fn drop_tables((shared, data): (&Weak<Shared>, &Keyspace), space: Space) {
             lists::end_writing_if_begun((&shared, data), &cause);
         }
     }
+}
+
+/// Whether a table has nothing but keys within the bounds. Where none has, a list without them would say what the present
+/// one says.
+fn has_table_within(data: &Keyspace, (start, until): (&[u8], &[u8])) -> bool {
+    let version = data.tree.current_version();
+    let is_within = |table: &Table| {
+        let keys = &table.metadata.key_range;
+        start <= keys.min().as_ref() && keys.max().as_ref() < until
+    };
+    version.iter_tables().any(is_within)
 }
 
 /// The first and the last of the dropped spaces around one, with none between that may be alive, and not too far.

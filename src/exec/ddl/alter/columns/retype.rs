@@ -35,7 +35,9 @@ impl Maker<'_> {
             }
             check_part(new)?;
         }
-        if form == Form::Other {
+        // What rows have of a former type is brought to each type since: that takes those between, too.
+        let is_between = !old.past.former.is_empty() && old.ty != new.ty;
+        if form == Form::Other || is_between {
             new.past.former.push(Former {
                 id: old.id,
                 ty: old.ty.clone(),
