@@ -54,7 +54,7 @@ async fn serve(config: &Config) -> Result<End, String> {
     server::raise_files_limit(options.connections_max)?;
     let shared = Shared::open(config.open_options(address.port())).await?;
     let server = Server::new(listener, options, Arc::clone(&shared))?;
-    let stop = signals.heed(&shared)?;
+    let stop = signals.heed(&shared);
     let addresses = (address, http.as_ref().map(Http::address));
     print(&config.welcome(addresses, server.stored()))?;
     config.log_unsafe(server.stored());

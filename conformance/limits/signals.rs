@@ -15,6 +15,8 @@ use crate::server::addresses_in;
 
 /// How long the server may take to do what it is told.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// Longer than what counts as one signal that is sent twice.
+const APART: Duration = Duration::from_millis(700);
 /// Longer than this test.
 const LONG: &str = "SELECT SLEEP(600)";
 
@@ -116,8 +118,11 @@ fn second_ends_at_once(house: &House, dir: &Path) -> Result<(), String> {
             .is_ok_and(|rows| rows == [[Some("1".to_owned())]])
     })?;
     let log = dir.join("server.log");
+    // As timeout(1) does, to the process and to its group: that is one.
+    send(house, "TERM")?;
     send(house, "TERM")?;
     until("a word of the end", || has(&log, "stopping"))?;
+    thread::sleep(APART);
     if house.server.ended().map_err(|e| e.to_string())?.is_some() {
         return Err("the first SIGTERM ends it at once".to_owned());
     }

@@ -76,13 +76,47 @@ fn restore() -> Command {
             Arg::new(TABLE)
                 .long(TABLE)
                 .value_name("DB.TABLE")
-                .help("The one table to restore; there must be none of that name"),
+                .help("The one table to restore; there must be none of that name. `a.b`.c where a name has a dot"),
         )
 }
 
 fn check_task(matches: &ArgMatches) -> Option<Task> {
     let dir = matches.get_one::<PathBuf>(DIR)?.clone();
     Some(Task::Check { dir })
+}
+
+/// A name as it is, or between backticks, which are doubled in it; and what is behind it.
+fn name(text: &str) -> Option<(String, &str)> {
+    let Some(quoted) = text.strip_prefix('`') else {
+        let end = text.find('.').unwrap_or(text.len());
+        let (name, rest) = text.split_at_checked(end)?;
+        return Some((name.to_owned(), rest));
+    };
+    let mut name = String::new();
+    let mut rest = quoted;
+    loop {
+        let (before, behind) = rest.split_once('`')?;
+        name.push_str(before);
+        let Some(more) = behind.strip_prefix('`') else {
+            return Some((name, behind));
+        };
+        name.push('`');
+        rest = more;
+    }
+}
+
+/// `DATABASE.TABLE`. A table whose name has a dot needs no backticks, a database does.
+fn qualified(text: &str) -> Option<(String, String)> {
+    let (database, rest) = name(text)?;
+    let table = rest.strip_prefix('.')?;
+    let table = if table.starts_with('`') {
+        let (table, rest) = name(table)?;
+        rest.is_empty().then_some(table)?
+    } else {
+        table.to_owned()
+    };
+    let is_name = !database.is_empty() && !table.is_empty();
+    is_name.then_some((database, table))
 }
 
 /// `None` for a table without database.
@@ -92,11 +126,36 @@ fn restore_task(matches: &ArgMatches) -> Option<Task> {
     let Some(table) = matches.get_one::<String>(TABLE) else {
         return Some(Task::Restore { backup, data_dir });
     };
-    let (database, table) = table.split_once('.')?;
-    let is_name = !database.is_empty() && !table.is_empty();
-    is_name.then(|| Task::RestoreTable {
+    let table = qualified(table)?;
+    Some(Task::RestoreTable {
         backup,
         data_dir,
-        table: (database.to_owned(), table.to_owned()),
+        table,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::qualified;
+
+    #[test]
+    fn names_with_dots_stand_between_backticks() {
+        let parts =
+            |text: &str| qualified(text).map(|(database, table)| [database, table].join("|"));
+        for (text, expected) in [
+            ("shop.orders", Some("shop|orders")),
+            ("shop.t.1", Some("shop|t.1")),
+            ("`we ird.db`.t", Some("we ird.db|t")),
+            ("`we ird.db`.`t.1`", Some("we ird.db|t.1")),
+            ("`a``b`.`c``.`", Some("a`b|c`.")),
+            ("orders", None),
+            (".orders", None),
+            ("shop.", None),
+            ("`shop`orders", None),
+            ("`shop.orders", None),
+            ("shop.`orders`x", None),
+        ] {
+            assert_eq!(parts(text).as_deref(), expected, "{text}");
+        }
+    }
 }

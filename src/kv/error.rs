@@ -74,9 +74,9 @@ pub enum Error {
         /// A file that was found there.
         found: String,
     },
-    /// Among the engine's files there is one that is none of them.
+    /// Among the engine's files and directories there is one that is none of them.
     ForeignFile {
-        /// The file.
+        /// It.
         path: PathBuf,
     },
     /// The directory was written by another version of the format.
@@ -230,7 +230,11 @@ impl fmt::Display for Error {
                 "the storage engine takes no more writes until a restart, because: {cause}"
             ),
             Error::SnapshotTooOld => f.write_str("the snapshot is too old: try again"),
-            Error::InUse { dir } => of_data(f, dir, "is in use by another server"),
+            Error::InUse { dir } => of_data(
+                f,
+                dir,
+                "is in use by another server, or by a check or restore",
+            ),
             Error::ForeignDirectory { dir, found } => write!(
                 f,
                 "directory {} is not empty and not a data directory of this server: it holds {found}",
@@ -238,7 +242,7 @@ impl fmt::Display for Error {
             ),
             Error::ForeignFile { path } => write!(
                 f,
-                "file {} is none of this server's: move it away, since tables alone may be there",
+                "{} is none of this server's: move it away, since the storage engine takes what is there for its own",
                 path.display()
             ),
             Error::OtherFormat {

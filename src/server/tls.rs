@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use rustls::ServerConfig;
 use rustls::crypto::ring;
-use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::pem::{self, PemObject};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
 /// The files of the data directory that hold what the server made for itself.
@@ -64,7 +64,12 @@ fn from_files(cert: &Path, key: &Path) -> Result<Arc<ServerConfig>, String> {
     if chain.is_empty() {
         return Err(wrong(cert, &"there is no certificate in it"));
     }
-    let key_der = PrivateKeyDer::from_pem_file(key).map_err(|error| wrong(key, &error))?;
+    let key_der = PrivateKeyDer::from_pem_file(key).map_err(|error| match error {
+        pem::Error::NoItemsFound => {
+            wrong(key, &"there is no private key in it that is not encrypted")
+        }
+        error => wrong(key, &error),
+    })?;
     let files = format!("{}, {}", cert.display(), key.display());
     built(chain, key_der).map_err(|error| format!("{files}: {error}"))
 }
@@ -141,6 +146,15 @@ mod tests {
         fs::remove_file(dir.path().join(KEY_FILE)).unwrap();
         config(None, Some(dir.path())).unwrap();
         assert_ne!(kept(), first);
+        let key = dir.path().join(KEY_FILE);
+        let encrypted = fs::read_to_string(&key).unwrap();
+        let encrypted = encrypted.replace("PRIVATE KEY", "ENCRYPTED PRIVATE KEY");
+        fs::write(&key, encrypted).unwrap();
+        let refused = config(None, Some(dir.path())).unwrap_err();
+        assert!(
+            refused.contains("tls-key.pem: there is no private key"),
+            "{refused}"
+        );
         fs::write(dir.path().join(CERT_FILE), "no certificate").unwrap();
         assert!(config(None, Some(dir.path())).is_err());
     }

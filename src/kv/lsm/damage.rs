@@ -121,6 +121,16 @@ pub(super) fn is_told_by(text: &str) -> bool {
         .any(|word| text.contains(word))
 }
 
+/// What ends writing, at each later start, too, since what met the damage is begun again.
+pub(super) fn that_stays(doing: &str, told: &str) -> Error {
+    Error::Corrupt {
+        what: format!(
+            "{told}, met while {doing}; a restart does not mend that: `meseta check` with the data directory names the \
+             file, and a backup has what was in it"
+        ),
+    }
+}
+
 /// Names the damaged file in the log, some time: nobody waits for it.
 pub(super) fn name_beside(engine_dir: PathBuf) {
     let named = thread::Builder::new().name("meseta-damage".to_owned());

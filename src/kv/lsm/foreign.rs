@@ -1,8 +1,10 @@
 //! Others' files among the engine's: those that are there, and those that are to be.
 //!
 //! The storage library opens no tree that has a file among its tables whose name is no number, and calls that
-//! damage; a file whose name is one it removes. So what copies and mounts leave there (`.nfs0001`, a half of an
-//! rsync) is told by its name, and nobody who writes a file for a statement writes it there.
+//! damage; a file whose name is one it removes. It ends the process where a directory among its trees, or a journal, has
+//! a name that is no number, and a directory whose name is one it removes with all that is in it. So what copies and
+//! mounts leave there (`.nfs0001`, a half of an rsync, `1.bak`) is told by its name before the library looks, and nobody
+//! who writes a file for a statement writes it there.
 
 use std::fs;
 use std::io;
@@ -10,37 +12,45 @@ use std::path::{Path, PathBuf};
 
 use super::backup;
 use super::directory::TABLES_DIR;
-use super::{directory, manifest};
+use super::{directory, journal, manifest};
 use crate::kv::{Error, Result};
 
 /// Names that the library passes over: what macOS leaves in directories.
 const PASSED_OVER: &str = ".DS_Store";
 const PASSED_OVER_PREFIX: &str = "._";
 
-/// What the trees of a directory have among their tables that is no table.
+/// What a directory has among its trees, their tables and its journals that is none of them.
 ///
 /// # Errors
 ///
 /// [`Error::Io`].
-pub(super) fn among_tables(engine_dir: &Path) -> Result<Vec<PathBuf>> {
-    let mut found = Vec::new();
-    for tree in manifest::trees(engine_dir) {
-        let dir = tree.join(TABLES_DIR);
-        let failed = |cause: io::Error| Error::io(format!("reading {}", dir.display()), &cause);
-        let entries = match fs::read_dir(&dir) {
-            Ok(entries) => entries,
-            Err(cause) if cause.kind() == io::ErrorKind::NotFound => continue,
-            Err(cause) => return Err(failed(cause)),
-        };
-        for entry in entries {
-            let path = entry.map_err(failed)?.path();
-            if !is_passed_over(&path) && !is_table(&path) {
-                found.push(path);
-            }
-        }
+pub(super) fn among_own(engine_dir: &Path) -> Result<Vec<PathBuf>> {
+    let mut found = entries(engine_dir)?;
+    found.retain(|path| may_be_journal(path) && !is_journal(path));
+    let trees: Vec<PathBuf> = manifest::trees(engine_dir).collect();
+    let beside = entries(&manifest::trees_dir(engine_dir))?;
+    // Files the library passes over.
+    let is_foreign = |path: &PathBuf| !trees.contains(path) && !is_file(path);
+    found.extend(beside.into_iter().filter(is_foreign));
+    for tree in trees {
+        let tables = entries(&tree.join(TABLES_DIR))?;
+        let is_foreign = |path: &PathBuf| !is_passed_over(path) && !is_table(path);
+        found.extend(tables.into_iter().filter(is_foreign));
     }
     found.sort_unstable();
     Ok(found)
+}
+
+/// What is in a directory; nothing where it is missing.
+fn entries(dir: &Path) -> Result<Vec<PathBuf>> {
+    let failed = |cause: io::Error| Error::io(format!("reading {}", dir.display()), &cause);
+    let entries = match fs::read_dir(dir) {
+        Ok(entries) => entries,
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(cause) => return Err(failed(cause)),
+    };
+    let paths = entries.map(|entry| entry.map(|entry| entry.path()));
+    paths.collect::<io::Result<_>>().map_err(failed)
 }
 
 /// Before the library opens a directory.
@@ -49,7 +59,7 @@ pub(super) fn among_tables(engine_dir: &Path) -> Result<Vec<PathBuf>> {
 ///
 /// [`Error::ForeignFile`]; [`Error::Io`].
 pub(super) fn check(engine_dir: &Path) -> Result<()> {
-    match among_tables(engine_dir)?.into_iter().next() {
+    match among_own(engine_dir)?.into_iter().next() {
         None => Ok(()),
         Some(path) => Err(Error::ForeignFile { path }),
     }
@@ -58,8 +68,33 @@ pub(super) fn check(engine_dir: &Path) -> Result<()> {
 /// Whether a file among tables may be one.
 pub(super) fn is_table(path: &Path) -> bool {
     let name = path.file_name().and_then(|name| name.to_str());
-    let is_number = name.is_some_and(|name| name.parse::<u64>().is_ok());
-    is_number && !path.is_dir()
+    name.is_some_and(is_number) && !path.is_dir()
+}
+
+/// Whether the library takes it for a journal, whatever its name is in front of the end, or cannot read its name.
+fn may_be_journal(path: &Path) -> bool {
+    let ending = path.extension();
+    let is_journals = ending.is_some_and(|ending| ending.eq_ignore_ascii_case(journal::ENDING));
+    is_journals || path.file_name().is_some_and(|name| name.to_str().is_none())
+}
+
+fn is_journal(path: &Path) -> bool {
+    let name = path.file_stem().and_then(|name| name.to_str());
+    let ending = path.extension();
+    name.is_some_and(is_number)
+        && ending.is_some_and(|ending| ending == journal::ENDING)
+        && is_file(path)
+}
+
+/// Whether a name is a number as the library writes it.
+fn is_number(name: &str) -> bool {
+    let number = name.parse::<u64>();
+    number.is_ok_and(|number| number.to_string() == name)
+}
+
+/// Whether it is a file itself, and no link to one.
+fn is_file(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|found| found.is_file())
 }
 
 fn is_passed_over(path: &Path) -> bool {
@@ -87,19 +122,52 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_table_is_told_by_its_name() {
+    fn what_is_none_of_the_engines_is_told_by_its_name() {
         let dir = tempfile::tempdir().unwrap();
-        assert!(among_tables(dir.path()).unwrap().is_empty(), "nothing yet");
-        let tables = manifest::names_tree(dir.path()).join(TABLES_DIR);
+        let dir = dir.path();
+        assert!(among_own(dir).unwrap().is_empty(), "nothing yet");
+        let trees = manifest::trees_dir(dir);
+        let tables = manifest::names_tree(dir).join(TABLES_DIR);
+        for foreign in ["1.bak", "01", "20261129", "lost+found"] {
+            fs::create_dir_all(trees.join(foreign)).unwrap();
+        }
+        fs::create_dir_all(trees.join("1")).unwrap();
         fs::create_dir_all(tables.join("5")).unwrap();
-        for name in ["7", ".DS_Store", "._7", "x.log", ".nfs0001", "-1"] {
+        for name in [
+            "7",
+            ".DS_Store",
+            "._7",
+            "x.log",
+            ".nfs0001",
+            "-1",
+            "+5",
+            "007",
+        ] {
             fs::write(tables.join(name), "").unwrap();
         }
-        let found = among_tables(dir.path()).unwrap();
-        let expected = ["-1", ".nfs0001", "5", "x.log"].map(|name| tables.join(name));
+        fs::write(trees.join("README"), "").unwrap();
+        for name in [
+            "0.jnl", "12.jnl", "+1.jnl", "old.jnl", "3.JNL", "version", "x.log",
+        ] {
+            fs::write(dir.join(name), "").unwrap();
+        }
+        fs::create_dir(dir.join("8.jnl")).unwrap();
+        let found = among_own(dir).unwrap();
+        let found: Vec<_> = found
+            .iter()
+            .map(|path| path.strip_prefix(dir).unwrap())
+            .collect();
+        let mut expected = ["+1.jnl", "3.JNL", "8.jnl", "old.jnl"]
+            .map(PathBuf::from)
+            .to_vec();
+        let keyspaces = Path::new("keyspaces");
+        expected.extend(["01", "1.bak", "20261129", "lost+found"].map(|name| keyspaces.join(name)));
+        let own = ["+5", "-1", ".nfs0001", "007", "5", "x.log"];
+        expected.extend(own.map(|name| keyspaces.join("0").join(TABLES_DIR).join(name)));
+        expected.sort_unstable();
         assert_eq!(found, expected);
-        let refused = check(dir.path()).unwrap_err().to_string();
-        assert!(refused.contains("/tables/-1"), "{refused}");
+        let refused = check(dir).unwrap_err().to_string();
+        assert!(refused.contains("/+1.jnl"), "{refused}");
     }
 
     #[test]

@@ -49,7 +49,7 @@ mod there;
 
 pub(super) use older::{BatchId, Behind, Until, older_than};
 pub(super) use run::{Run, path as run_path};
-pub(super) use there::{check_any, list};
+pub(super) use there::{ENDING, check_any, list};
 use there::{check_there, numbered, path_of};
 
 const TAG_START: u8 = 1;

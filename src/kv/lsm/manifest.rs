@@ -68,13 +68,18 @@ pub(super) fn check_version(dir: &Path) -> Result<()> {
 
 /// The directories of the trees.
 pub(super) fn trees(dir: &Path) -> impl Iterator<Item = PathBuf> {
-    let all = dir.join(KEYSPACES);
+    let all = trees_dir(dir);
     TREES.into_iter().map(move |tree| all.join(tree))
+}
+
+/// The directory that they are in.
+pub(super) fn trees_dir(dir: &Path) -> PathBuf {
+    dir.join(KEYSPACES)
 }
 
 /// The directory of the tree that knows the names of the others.
 pub(super) fn names_tree(dir: &Path) -> PathBuf {
-    dir.join(KEYSPACES).join(NAMES)
+    trees_dir(dir).join(NAMES)
 }
 
 fn check_list(tree: &Path) -> Result<()> {

@@ -29,7 +29,8 @@ async fn one_server_at_a_time() {
     let dir = tempfile::tempdir().unwrap();
     let shown = dir.path().display();
     let first = Lsm::open(&options(dir.path())).unwrap();
-    let expected = format!("data directory {shown} is in use by another server");
+    let expected =
+        format!("data directory {shown} is in use by another server, or by a check or restore");
     assert_eq!(refusal(dir.path()), expected);
     first.close().await.unwrap();
     Lsm::open(&options(dir.path()))

@@ -21,7 +21,7 @@ use crate::kv::lsm::rows::RowCache;
 use crate::kv::lsm::snapshot::{Base, LsmSnapshot};
 use crate::kv::lsm::spaces::{self, PREFIX_BYTES};
 use crate::kv::lsm::tree::{self, DATA};
-use crate::kv::lsm::{LIMITS, estimate, fault, foreign, gone, journal, manifest};
+use crate::kv::lsm::{LIMITS, damage, estimate, fault, foreign, gone, journal, manifest};
 use crate::kv::{
     Answer, Capabilities, Census, CommitError, Engine, Error, Estimate, IsPast, Key, KeyRange,
     Limits, Page, Result, Scan, Snapshot, Space, Spaces, Ts, WriteSet,
@@ -75,12 +75,12 @@ impl Still {
             dir: dir.display().to_string(),
             stand_in: stand_in.path().display().to_string(),
         };
-        let opened = open_in(dir, stand_in.path());
-        let (db, data) = opened.map_err(|cause| names.told(cause))?;
-        let registry = gone::read_registry(&db, &data).map_err(|cause| names.told(cause))?;
+        let engine_dir = dir.join(ENGINE_DIR);
+        let told = |cause| damage::at_open(&engine_dir, names.told(cause));
+        let (db, data) = open_in(dir, stand_in.path()).map_err(told)?;
+        let registry = gone::read_registry(&db, &data).map_err(told)?;
         let rows = Arc::new(RowCache::new(ROW_CACHE_BYTES));
-        let compression =
-            Compression::open(&dir.join(ENGINE_DIR), Options::new("").memtable_bytes)?;
+        let compression = Compression::open(&engine_dir, Options::new("").memtable_bytes)?;
         let kept = (rows, Arc::new(compression));
         let parts = (kept, (Arc::new(registry.set), Arc::default()));
         let base = Base::take(&db, &data, parts);

@@ -123,7 +123,7 @@ fn note_foreign(dir: &Path, is_backup: bool, found: &mut Verified) -> Result<()>
     } else {
         "it is none of the server's, which does not start until it is moved away"
     };
-    for path in foreign::among_tables(&dir.join(ENGINE_DIR))? {
+    for path in foreign::among_own(&dir.join(ENGINE_DIR))? {
         found.notes.push(format!("{}: {what}", path.display()));
     }
     Ok(())

@@ -155,11 +155,14 @@ impl Committer {
         let doing = "flushing or compacting".to_owned();
         let cause = told::last();
         let cause = cause.unwrap_or_else(|| "a thread of the storage engine failed".to_owned());
-        if self.shared.read_only().is_none() && damage::is_told_by(&cause) {
+        let is_damage = damage::is_told_by(&cause);
+        if self.shared.read_only().is_none() && is_damage {
             damage::name_beside(self.shared.engine_dir.clone());
         }
         self.read_only(if cause.contains(told::NO_SPACE) {
             Error::DiskFull { doing }
+        } else if is_damage {
+            damage::that_stays(&doing, &cause)
         } else {
             Error::Io { doing, cause }
         })

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use super::run;
 use crate::kv::{Error, Result};
 
-/// How the name of a journal ends, behind its number.
-const SUFFIX: &str = ".jnl";
+/// How the name of a journal ends, behind its number and a dot.
+pub(in crate::kv::lsm) const ENDING: &str = "jnl";
 
 /// Refuses a directory that lacks a journal: one between two others, which are removed from the oldest on, or the newest.
 ///
@@ -48,7 +48,7 @@ pub(in crate::kv::lsm) fn check_any(dir: &Path) -> Result<()> {
     let newest = run::noted(dir).and_then(|noted| noted.journal);
     let name = match newest {
         Some(number) => format!("journal {}", path_of(dir, number).display()),
-        None => format!("the journal (a file *{SUFFIX}) of {}", dir.display()),
+        None => format!("the journal (a file *.{ENDING}) of {}", dir.display()),
     };
     let empty = path_of(dir, newest.unwrap_or(0));
     Err(Error::Corrupt {
@@ -62,7 +62,7 @@ pub(in crate::kv::lsm) fn check_any(dir: &Path) -> Result<()> {
 
 /// Where the journal of a number is.
 pub(super) fn path_of(dir: &Path, number: u64) -> PathBuf {
-    dir.join(format!("{number}{SUFFIX}"))
+    dir.join(format!("{number}.{ENDING}"))
 }
 
 /// The journals in `dir`, in order.
@@ -87,7 +87,7 @@ pub(super) fn numbered(dir: &Path) -> Result<Vec<(u64, PathBuf)>> {
     for entry in entries {
         let path = entry.map_err(cannot_read)?.path();
         let name = path.file_name().and_then(|name| name.to_str());
-        let number = name.and_then(|name| name.strip_suffix(SUFFIX));
+        let number = name.and_then(|name| name.strip_suffix(ENDING)?.strip_suffix('.'));
         if let Some(number) = number.and_then(|number| number.parse::<u64>().ok()) {
             journals.push((number, path));
         }

@@ -6,7 +6,7 @@
 //! entries that were before it and those behind.
 
 use std::collections::VecDeque;
-use std::fs::OpenOptions;
+use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
@@ -294,6 +294,14 @@ pub(super) fn open_file(path: &Path) -> io::Result<Sink> {
     // A pipe that nobody reads would take nothing for ever.
     if path.exists() && !path.is_file() {
         let text = format!("{} is no file", path.display());
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
+    }
+    // A link may lead to any of the server's own files, with what end of its name it likes.
+    if fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink()) {
+        let text = format!(
+            "{} is a link: give the name of the file itself",
+            path.display()
+        );
         return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
     }
     // What the engine finds among its files it takes for one of them.

@@ -154,3 +154,20 @@ async fn a_full_disk_is_tried_again_with_each_statement() {
         assert_eq!(is_failing(), is_full);
     }
 }
+
+/// Mechanism: the header of the log was put behind the file that tells the format of a data directory, and the next
+/// start was refused.
+#[test]
+fn a_link_is_not_written_through() {
+    let dir = tempfile::tempdir().unwrap();
+    let (file, link) = (dir.path().join("MESETA"), dir.path().join("slow.log"));
+    fs::write(&file, "kept").unwrap();
+    for target in [&file, &dir.path().join("missing")] {
+        std::os::unix::fs::symlink(target, &link).unwrap();
+        let refused = open_file(&link).err().unwrap().to_string();
+        assert!(refused.contains("slow.log is a link"), "{refused}");
+        fs::remove_file(&link).unwrap();
+    }
+    assert_eq!(fs::read_to_string(&file).unwrap(), "kept");
+    open_file(&link).unwrap();
+}
