@@ -13,52 +13,97 @@ impl Parser<'_> {
         self.comma_list(Parser::table_ref)
     }
 
+    /// A table and all that is joined to it. As in MySQL's grammar an ON belongs to the nearest join
+    /// that has none yet: the right side of a join goes on as long as joins follow.
     fn table_ref(&mut self) -> Result<TableRef> {
         let factor = self.table_factor()?;
-        let mut joins = Vec::new();
-        while let Some(join) = self.join()? {
-            joins.push(join);
+        let mut table = TableRef {
+            factor,
+            joins: Vec::new(),
+        };
+        loop {
+            if self.eat_word(Word::NATURAL) {
+                let join = self.natural_join()?;
+                table.joins.push(join);
+            } else if let Some((kind, straight)) = self.join_operator()? {
+                self.join(&mut table, (kind, straight))?;
+            } else {
+                return Ok(table);
+            }
         }
-        Ok(TableRef { factor, joins })
     }
 
-    fn join(&mut self) -> Result<Option<Join>> {
-        let natural = self.eat_word(Word::NATURAL);
+    /// Behind `NATURAL`.
+    fn natural_join(&mut self) -> Result<Join> {
+        if self.is_word(Word::CROSS) || self.is_word(Word::STRAIGHT_JOIN) {
+            return Err(self.syntax_error());
+        }
+        let Some((kind, straight)) = self.join_operator()? else {
+            return Err(self.syntax_error());
+        };
+        Ok(Join {
+            kind,
+            natural: true,
+            straight,
+            right: self.table_factor()?,
+            on: None,
+            using: Vec::new(),
+        })
+    }
+
+    /// `JOIN`, `LEFT OUTER JOIN` and so on: its kind and whether it is `STRAIGHT_JOIN`.
+    fn join_operator(&mut self) -> Result<Option<(JoinKind, bool)>> {
         let kind = match self.word() {
             Some(Word::LEFT) => JoinKind::Left,
             Some(Word::RIGHT) => JoinKind::Right,
             Some(Word::JOIN | Word::INNER | Word::CROSS | Word::STRAIGHT_JOIN) => JoinKind::Inner,
-            _ if natural => return Err(self.syntax_error()),
             _ => return Ok(None),
         };
-        let straight = self.eat_word(Word::STRAIGHT_JOIN);
-        if !straight {
-            match kind {
-                JoinKind::Inner => {
-                    self.eat_any(&[Word::INNER, Word::CROSS]);
-                }
-                JoinKind::Left | JoinKind::Right => {
-                    self.bump();
-                    self.eat_word(Word::OUTER);
-                }
-            }
-            self.expect_word(Word::JOIN)?;
+        if self.eat_word(Word::STRAIGHT_JOIN) {
+            return Ok(Some((kind, true)));
         }
-        let right = self.table_factor()?;
+        match kind {
+            JoinKind::Inner => {
+                self.eat_any(&[Word::INNER, Word::CROSS]);
+            }
+            JoinKind::Left | JoinKind::Right => {
+                self.bump();
+                self.eat_word(Word::OUTER);
+            }
+        }
+        self.expect_word(Word::JOIN)?;
+        Ok(Some((kind, false)))
+    }
+
+    /// The right side of a join and its condition.
+    fn join(&mut self, left: &mut TableRef, (kind, straight): (JoinKind, bool)) -> Result<()> {
+        let right = self.nested(Parser::table_ref)?;
         let on = self.condition(Word::ON)?;
         let using = if on.is_none() && self.eat_word(Word::USING) {
             self.name_list()?
         } else {
             Vec::new()
         };
-        Ok(Some(Join {
+        let is_bare = on.is_none() && using.is_empty();
+        if is_bare && kind != JoinKind::Inner {
+            return Err(self.syntax_error());
+        }
+        // Without condition it took only the first table, and what follows is joined to both.
+        let (right, following) = if is_bare || right.joins.is_empty() {
+            (right.factor, right.joins)
+        } else {
+            (TableFactor::Nested(vec![right]), Vec::new())
+        };
+        left.joins.push(Join {
             kind,
-            natural,
+            natural: false,
             straight,
             right,
             on,
             using,
-        }))
+        });
+        left.joins.extend(following);
+        Ok(())
     }
 
     fn table_factor(&mut self) -> Result<TableFactor> {

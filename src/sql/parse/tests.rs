@@ -173,6 +173,18 @@ fn deep_statements_are_refused_and_do_not_overflow_the_stack() {
         ")".repeat(100_000)
     );
     assert_eq!(code(&froms), Code::TooDeep);
+    for join in [" JOIN t", " LEFT JOIN t"] {
+        let joins = format!("SELECT 1 FROM t{}", join.repeat(100_000));
+        assert_eq!(code(&joins), Code::TooDeep);
+    }
+    let trailing = format!(
+        "SELECT 1 FROM t{}{}",
+        " JOIN t".repeat(90),
+        " ON 1".repeat(90)
+    );
+    assert!(parse(&trailing).is_ok());
+    let conditions = format!("SELECT 1 FROM t{}", " JOIN t ON 1".repeat(1000));
+    assert!(parse(&conditions).is_ok());
     let queries = format!("{}SELECT 1{}", "(".repeat(100_000), ")".repeat(100_000));
     assert_eq!(code(&queries), Code::TooDeep);
     let explains = format!("{}SELECT 1", "EXPLAIN ".repeat(100_000));
