@@ -24,6 +24,7 @@ struct Modifiers {
     straight: bool,
     counts_rows: bool,
     no_cache: bool,
+    all: bool,
 }
 
 impl Parser<'_> {
@@ -90,14 +91,19 @@ impl Parser<'_> {
     fn select_tail(&mut self, select: &mut Select) -> Result<()> {
         let order_by = self.order_by()?;
         let limit = self.limit()?;
-        if !order_by.is_empty() || limit.is_some() {
-            if !select.order_by.is_empty() || select.limit.is_some() {
-                return Err(Error::unsupported(
-                    "ORDER BY or LIMIT twice around one query",
-                ));
+        if !order_by.is_empty() {
+            // All of the rows that a query has without LIMIT are sorted anew.
+            if select.limit.is_some() {
+                let text = "ORDER BY around a query with LIMIT; write it as a derived table";
+                return Err(Error::unsupported(text));
             }
             select.order_by = order_by;
-            select.limit = limit;
+        }
+        if let Some(limit) = limit {
+            select.limit = Some(match select.limit.take() {
+                Some(inner) => within(&inner, &limit)?,
+                None => limit,
+            });
         }
         if let Some(lock) = self.lock()? {
             select.lock = Some(lock);
@@ -172,7 +178,7 @@ impl Parser<'_> {
     fn block(&mut self) -> Result<Select> {
         self.bump();
         let hints = self.hints();
-        let modifiers = self.modifiers();
+        let modifiers = self.modifiers()?;
         let items = self.comma_list(Parser::select_item)?;
         let mut into = None;
         self.eat_into(&mut into)?;
@@ -200,23 +206,27 @@ impl Parser<'_> {
         Ok(select)
     }
 
-    fn modifiers(&mut self) -> Modifiers {
+    fn modifiers(&mut self) -> Result<Modifiers> {
         let mut modifiers = Modifiers::default();
         loop {
             match self.word() {
+                Some(Word::ALL) => modifiers.all = true,
                 Some(Word::DISTINCT | Word::DISTINCTROW) => modifiers.distinct = true,
                 Some(Word::STRAIGHT_JOIN) => modifiers.straight = true,
                 Some(Word::SQL_CALC_FOUND_ROWS) => modifiers.counts_rows = true,
                 Some(Word::SQL_NO_CACHE) => modifiers.no_cache = true,
                 Some(
-                    Word::ALL
-                    | Word::HIGH_PRIORITY
+                    Word::HIGH_PRIORITY
                     | Word::SQL_SMALL_RESULT
                     | Word::SQL_BIG_RESULT
                     | Word::SQL_BUFFER_RESULT
                     | Word::SQL_CACHE,
                 ) => {}
-                _ => return modifiers,
+                _ if modifiers.all && modifiers.distinct => {
+                    let text = "Incorrect usage of ALL and DISTINCT";
+                    return Err(Error::new(Code::WrongUsage, text));
+                }
+                _ => return Ok(modifiers),
             }
             self.bump();
         }
@@ -419,4 +429,30 @@ fn plain(body: QueryBody) -> Select {
         into: None,
         assigns: false,
     }
+}
+
+/// The LIMIT that says what one behind another does: `(SELECT … LIMIT 2, 5) LIMIT 1, 10` has the rows 4 to 7.
+///
+/// # Errors
+/// 1235 for parameters: their numbers are not known here.
+fn within(inner: &Limit, outer: &Limit) -> Result<Limit> {
+    let numbers = |limit: &Limit| match (&limit.count, &limit.offset) {
+        (Expr::Literal(Literal::Int(count)), None) => Some((*count, 0)),
+        (Expr::Literal(Literal::Int(count)), Some(Expr::Literal(Literal::Int(offset)))) => {
+            Some((*count, *offset))
+        }
+        _ => None,
+    };
+    let (Some((count, offset)), Some((outer_count, outer_offset))) =
+        (numbers(inner), numbers(outer))
+    else {
+        let text = "LIMIT with parameters around a query with LIMIT; write it as a derived table";
+        return Err(Error::unsupported(text));
+    };
+    let number = |number| Expr::Literal(Literal::Int(number));
+    let offset = offset.saturating_add(outer_offset);
+    Ok(Limit {
+        count: number(count.saturating_sub(outer_offset).min(outer_count)),
+        offset: (0 < offset).then(|| number(offset)),
+    })
 }
