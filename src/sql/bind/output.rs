@@ -153,6 +153,7 @@ impl Scope<'_> {
         let item = |output: &Output| Item {
             expr: output.expr.clone(),
             name: output.column.name.clone(),
+            is_column: output.column.is_field,
         };
         self.items = outputs.iter().map(item).collect();
     }

@@ -181,6 +181,7 @@ fn set_query(
         .map(|(idx, column)| super::scope::Item {
             expr: column_expr(idx, column),
             name: column.name.clone(),
+            is_column: true,
         })
         .collect();
     let order_by = scope.order_by(order_by)?;

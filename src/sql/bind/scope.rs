@@ -59,6 +59,8 @@ pub(super) struct Item {
     pub(super) expr: Expr,
     /// The name shown.
     pub(super) name: String,
+    /// Whether a column is written there, and no expression.
+    pub(super) is_column: bool,
 }
 
 /// Where aggregates may stand.
@@ -423,23 +425,39 @@ impl<'a> Scope<'a> {
     pub(super) fn item_named(&self, name: &ColumnName) -> Result<Option<Expr>> {
         let qualified = name.table.is_some();
         let by_alias = |item: &&Item| !qualified && item.name.eq_ignore_ascii_case(&name.column);
-        let mut found = self.items.iter().filter(by_alias);
-        if let Some(first) = found.next() {
-            return match found.find(|other| !same(&other.expr, &first.expr)) {
-                Some(_) => Err(self.ambiguous(name)),
-                None if self.is_window_misplaced(&first.expr) => Err(Error::new(
-                    Code::WindowAliasMisplaced,
-                    format!(
-                        "You cannot use the alias '{}' of an expression containing a window \
-                         function in this context.'",
-                        first.name
-                    ),
-                )),
-                None => Ok(Some(first.expr.clone())),
-            };
+        if let Some(found) = self.only(self.items.iter().filter(by_alias), name)? {
+            if self.is_window_misplaced(&found.expr) {
+                let text = format!(
+                    "You cannot use the alias '{}' of an expression containing a window function \
+                     in this context.'",
+                    found.name
+                );
+                return Err(Error::new(Code::WindowAliasMisplaced, text));
+            }
+            return Ok(Some(found.expr.clone()));
         }
         let column = self.table_column(name)?;
         let selected = |column: &Expr| self.items.iter().any(|item| same(&item.expr, column));
         Ok(column.filter(selected))
+    }
+
+    /// The member that a name means among those of that name. As in MySQL the first expression is it
+    /// whatever else there is, and only columns before it may be two (`find_item_in_list`, `sql_base.cc`).
+    fn only<'i>(
+        &self,
+        named: impl Iterator<Item = &'i Item>,
+        name: &ColumnName,
+    ) -> Result<Option<&'i Item>> {
+        let mut found: Option<&Item> = None;
+        for item in named {
+            if !item.is_column {
+                return Ok(Some(item));
+            }
+            if found.is_some_and(|other| !same(&other.expr, &item.expr)) {
+                return Err(self.ambiguous(name));
+            }
+            found = Some(item);
+        }
+        Ok(found)
     }
 }
