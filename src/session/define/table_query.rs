@@ -9,8 +9,8 @@ use crate::catalog::{Column, ColumnDefault, Table, describe};
 use crate::error::{Error, Result};
 use crate::session::{Reply, Session};
 use crate::sql::ast::{
-    ColumnDef, CreateQuery, CreateTable, DefaultValue, Insert, InsertRows, InsertVerb, Literal,
-    OnDuplicate, Statement, TableName, TableSource,
+    ColumnDef, ColumnName, CreateQuery, CreateTable, DefaultValue, Insert, InsertRows, InsertVerb,
+    Literal, OnDuplicate, Statement, TableName, TableSource,
 };
 use crate::sql::bind;
 use crate::types::column_type::LobSize;
@@ -218,6 +218,11 @@ pub(in crate::session) fn stored(ty: &ColumnType) -> ColumnType {
 }
 
 fn insert_of(table: TableName, query: &CreateQuery, columns: &[ResultColumn]) -> Insert {
+    let names = columns.iter().map(|column| ColumnName {
+        database: None,
+        table: None,
+        column: column.name.clone(),
+    });
     Insert {
         verb: if query.replace {
             InsertVerb::Replace
@@ -227,7 +232,7 @@ fn insert_of(table: TableName, query: &CreateQuery, columns: &[ResultColumn]) ->
         ignore: query.ignore,
         hints: Vec::new(),
         table,
-        columns: Some(columns.iter().map(|column| column.name.clone()).collect()),
+        columns: Some(names.collect()),
         rows: InsertRows::Select(query.select.clone()),
         alias: None,
         on_duplicate: OnDuplicate::Unsaid,

@@ -303,7 +303,7 @@ pub struct Insert {
     /// The table.
     pub table: TableName,
     /// The named columns; `None` when there is no list.
-    pub columns: Option<Vec<String>>,
+    pub columns: Option<Vec<ColumnName>>,
     /// The rows.
     pub rows: InsertRows,
     /// `AS new(a, b)`.

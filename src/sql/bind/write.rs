@@ -10,7 +10,9 @@ use super::through::{self, Insertable};
 use super::{Names, from, hints, operands, order, query, versions, view};
 use crate::catalog::{ColumnDefault, Table};
 use crate::error::{Code, Error, Result};
-use crate::sql::ast::{self, Assignment, ColumnName, InsertRows, InsertVerb, OnDuplicate};
+use crate::sql::ast::{
+    self, Assignment, ColumnName, InsertRows, InsertVerb, OnDuplicate, TableName,
+};
 use crate::sql::bound::{
     Delete, Insert, InsertKind, InsertSource, InsertValue, Purpose, Query, Update,
 };
@@ -104,10 +106,16 @@ fn insert_columns(
         return Ok(view.map_or_else(|| source.shown(), Insertable::shown));
     };
     if let Some(table) = source.table().filter(|_| view.is_none()) {
-        meet_all(given.iter(), (source, table), names)?;
+        meet_all(
+            given.iter().map(|name| &name.column),
+            (source, table),
+            names,
+        )?;
     }
     let mut columns = Vec::with_capacity(given.len());
-    for name in given {
+    for written in given {
+        check_qualifier(written, &insert.table, names)?;
+        let name = &written.column;
         let idx = match view {
             Some(view) => view.column_idx(name),
             None => source.column_idx(name),
@@ -131,6 +139,21 @@ fn insert_columns(
         columns.push(idx);
     }
     Ok(columns)
+}
+
+/// Checks that a column of `INSERT INTO t (…)` is said to be of that table, if it is said to be of one.
+///
+/// # Errors
+/// 1054.
+fn check_qualifier(name: &ColumnName, table: &TableName, names: &Names<'_>) -> Result<()> {
+    let database = table.database.as_deref().or(names.database);
+    let is_other_table = name.table.as_ref().is_some_and(|of| *of != table.name);
+    let is_other_database = name.database.is_some() && name.database.as_deref() != database;
+    if is_other_table || is_other_database {
+        let name = name.to_string();
+        return Err(Scope::new(*names, None, Clause::FieldList).unknown(&name));
+    }
+    Ok(())
 }
 
 /// Meets all names without declaration at once, so that the statement is bound again for all of them.

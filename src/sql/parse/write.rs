@@ -5,8 +5,8 @@ use super::token::Kind;
 use super::word::Word;
 use crate::error::{Error, Result};
 use crate::sql::ast::{
-    Assignment, Delete, Expr, Hint, Insert, InsertRows, InsertValue, InsertVerb, OnDuplicate,
-    RowAlias, Several, Statement, TableName, Update, With,
+    Assignment, ColumnName, Delete, Expr, Hint, Insert, InsertRows, InsertValue, InsertVerb,
+    OnDuplicate, RowAlias, Several, Statement, TableName, Update, With,
 };
 
 /// What stands before the table, but for the verb.
@@ -75,7 +75,7 @@ impl Parser<'_> {
             let assignments = self.comma_list(Parser::assignment)?;
             let (columns, row) = assignments
                 .into_iter()
-                .map(|each| (each.column.column, each.value))
+                .map(|each| (each.column, each.value))
                 .unzip();
             insert.columns = Some(columns);
             insert.rows = InsertRows::Values(vec![row]);
@@ -106,14 +106,14 @@ impl Parser<'_> {
         )
     }
 
-    /// `(a, b)`, `()`; qualifiers are of no consequence.
-    fn insert_columns(&mut self) -> Result<Vec<String>> {
+    /// `(a, b)`, `()`.
+    fn insert_columns(&mut self) -> Result<Vec<ColumnName>> {
         if self.kind_ahead(1) == Kind::CloseParen {
             self.bump();
             self.bump();
             return Ok(Vec::new());
         }
-        self.paren_list(|parser| Ok(parser.column_name()?.column))
+        self.paren_list(Parser::column_name)
     }
 
     /// `(a, b)`, `ROW(a, b)`, `()`.
