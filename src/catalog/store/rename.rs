@@ -70,10 +70,14 @@ impl Catalog {
         let mut views: BTreeSet<Named> = BTreeSet::new();
         let mut missing = Vec::new();
         for ((database, name), to) in pairs {
-            if if_exists && !next.has(database, name) {
+            let is_there = next.has(database, name);
+            if is_there {
+                // Before it is taken out: its own name is not free either.
+                next.check_free(&to.0, &to.1)?;
+            }
+            if if_exists && !is_there {
                 missing.push(no_table(database, name));
             } else if let Some(table) = next.take(database, name) {
-                next.check_free(&to.0, &to.1)?;
                 table.check_settled()?;
                 let mut table = Table::clone(&table);
                 (table.database, table.name) = to.clone();
@@ -140,7 +144,6 @@ impl Definitions {
             let text = "Changing schema of a view: CREATE VIEW there and DROP VIEW here";
             return Err(Error::unsupported(text));
         }
-        self.check_free(&to.0, &to.1)?;
         let mut view = View::clone(&view);
         view.name.clone_from(&to.1);
         if let Some(within) = self.databases.get_mut(&to.0) {

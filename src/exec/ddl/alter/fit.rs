@@ -33,6 +33,14 @@ pub fn check((old, new): (&Column, &Column), value: &Value<'_>, row_number: u64)
     let failed = |problem: Problem| problem.into_error(&new.name, row_number);
     let coerced = coerce::coerce(value.borrow(), &new.ty, &mode).map_err(failed)?;
     if is_made_zero(&coerced.value, value) {
+        if matches!(value, Value::Time(_)) {
+            let text = format!(
+                "ALTER TABLE of column '{}' from {} to {}: a value would get the date of the day on \
+                 which it is read; add a column, UPDATE it, and drop this one",
+                old.name, old.ty, new.ty
+            );
+            return Err(Error::unsupported(text));
+        }
         return Err(failed(Problem::IncorrectTime {
             wanted: if matches!(coerced.value, Value::Date(_)) {
                 "date"
