@@ -16,6 +16,7 @@
 
 use super::cursor::Parser;
 use super::operand::call;
+use super::row;
 use super::token::Kind;
 use super::word::Word;
 use crate::error::Result;
@@ -222,7 +223,7 @@ impl Parser<'_> {
             });
         }
         let both = self.right_operand(left, COMPARE + 1)?;
-        Ok(Expr::Compare(op, both))
+        Ok(Expr::Compare(op, Box::new(row::flat_both(*both))))
     }
 
     /// At `IS`.
@@ -284,12 +285,11 @@ impl Parser<'_> {
         self.bump();
         let left_height = self.height();
         self.expect(Kind::OpenParen)?;
-        let expr = Box::new(left);
         if self.begins_query() {
             let select = Box::new(self.subquery_rest()?);
             self.set_height(left_height.max(self.height()) + 1)?;
             return Ok(Expr::InSelect {
-                expr,
+                expr: Box::new(left),
                 select,
                 negated,
             });
@@ -297,8 +297,9 @@ impl Parser<'_> {
         let list = self.exprs()?;
         self.expect(Kind::CloseParen)?;
         self.set_height(left_height.max(self.height()) + 1)?;
+        let (expr, list) = row::flat_list(left, list);
         Ok(Expr::InList {
-            expr,
+            expr: Box::new(expr),
             list,
             negated,
         })

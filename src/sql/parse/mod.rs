@@ -32,6 +32,7 @@ mod load;
 mod maintain;
 mod operand;
 mod query;
+mod row;
 mod session;
 mod show;
 mod statement;
