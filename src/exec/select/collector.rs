@@ -8,6 +8,7 @@ use crate::error::{Error, Result};
 use crate::exec::budget::Memory;
 use crate::exec::distinct::{LateRows, Met, Seen};
 use crate::exec::group::{Groups, InOrder, Step};
+use crate::exec::named;
 use crate::exec::read::Reader;
 use crate::exec::row::{StoredRow, ValuesRow};
 use crate::exec::sort::{Sorted, Sorter};
@@ -163,6 +164,16 @@ impl Collector {
 
     /// Takes in one row, grouped or not: for the window functions, or into the sort.
     fn add_output(
+        &mut self,
+        select: &Select,
+        row: &dyn Row,
+        stream: &mut SelectStream,
+    ) -> Result<()> {
+        let added = self.add_grouped(select, row, stream);
+        added.map_err(|error| named::of_output(error, select))
+    }
+
+    fn add_grouped(
         &mut self,
         select: &Select,
         row: &dyn Row,

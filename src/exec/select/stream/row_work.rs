@@ -6,21 +6,21 @@ use crate::error::Result;
 use crate::exec::cancel::CancelToken;
 use crate::exec::distinct::{Met, Seen};
 use crate::exec::group::{InOrder, StoredRows};
+use crate::exec::named;
 use crate::exec::pace::Pace;
 use crate::exec::row::ValuesRow;
 use crate::exec::rows::RowSink;
 use crate::exec::select::output::{typed, with_outputs};
 use crate::exec::select::tally::Tally;
 use crate::exec::select::window::Window;
-use crate::sql::bound::{Aggregation, Output};
+use crate::sql::bound::{Aggregation, Select};
 use crate::sql::context::EvalContext;
 use crate::sql::eval::eval_condition;
 use crate::sql::expr::{Expr, Row};
 
 /// What the streaming phase needs of a [`SelectStream`] for one row after the other.
 pub(in crate::exec::select) struct RowWork<'s> {
-    outputs: &'s [Output],
-    having: Option<&'s Expr>,
+    select: &'s Select,
     residual: Option<&'s Expr>,
     /// The groups that rows are taken into.
     in_order: Option<(&'s mut InOrder, &'s Aggregation)>,
@@ -36,8 +36,7 @@ pub(in crate::exec::select) struct RowWork<'s> {
 impl<'s> RowWork<'s> {
     pub(in crate::exec::select) fn of(stream: &'s mut SelectStream) -> RowWork<'s> {
         RowWork {
-            outputs: &stream.program.select.outputs,
-            having: stream.program.select.having.as_ref(),
+            select: &stream.program.select,
             residual: stream.residual.as_ref(),
             in_order: stream
                 .in_order
@@ -121,7 +120,13 @@ impl<'s> RowWork<'s> {
         row: &dyn Row,
         sink: &mut (dyn RowSink + Send),
     ) -> Result<Flow> {
-        if let Some(having) = self.having
+        let flow = self.project(row, sink);
+        flow.map_err(|error| named::of_output(error, self.select))
+    }
+
+    #[inline]
+    fn project(&mut self, row: &dyn Row, sink: &mut (dyn RowSink + Send)) -> Result<Flow> {
+        if let Some(having) = &self.select.having
             && eval_condition(having, row, self.ctx)? != Some(true)
         {
             return Ok(Flow::More);
@@ -129,9 +134,10 @@ impl<'s> RowWork<'s> {
         if self.seen.is_none() && !self.window.admits() {
             return Ok(Flow::More);
         }
-        with_outputs(self.outputs, row, self.ctx, |values| {
+        let outputs = &self.select.outputs;
+        with_outputs(outputs, row, self.ctx, |values| {
             if let Some(seen) = &mut self.seen {
-                match seen.meet(typed(self.outputs, values))? {
+                match seen.meet(typed(outputs, values))? {
                     Met::New => {}
                     Met::Before => return Ok(()),
                     Met::Unknown => return seen.put_off_in_order(),
