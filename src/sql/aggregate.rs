@@ -246,11 +246,11 @@ impl Accumulator {
     /// The aggregate of all rows taken in.
     ///
     /// # Errors
-    /// 1690 when an average overflows.
+    /// 1690 when an average overflows, or what doubles add up to.
     pub fn finish(self, ctx: &EvalContext) -> Result<Value<'static>> {
         Ok(match self.state {
             State::Count(count) => Value::Int(count),
-            State::Sum(sum) => sum.value(),
+            State::Sum(sum) => finite(sum.value(), "sum")?,
             State::Average { sum, count } => average(sum, count)?,
             // A label, which is a text here.
             State::Extreme {
@@ -263,7 +263,8 @@ impl Accumulator {
             State::Joined(joined) => joined.finish(ctx),
             State::Bits { bits, .. } => Value::UInt(bits),
             State::Spread { spread, wanted } => {
-                spread.finish(wanted).map_or(Value::Null, Value::Double)
+                let found = spread.finish(wanted);
+                finite(found.map_or(Value::Null, Value::Double), wanted.name())?
             }
             State::Document(document) => document
                 .0
@@ -430,6 +431,17 @@ impl Sum {
     }
 }
 
+/// Error 1690 for a double past the largest, or one that is computed of such: MySQL shows 0 for it.
+fn finite<'a>(value: Value<'a>, name: &str) -> Result<Value<'a>> {
+    match value {
+        Value::Double(number) if !number.is_finite() => {
+            let text = format!("DOUBLE value is out of range in '{name}'");
+            Err(Error::new(Code::NumericOverflow, text))
+        }
+        value => Ok(value),
+    }
+}
+
 #[expect(clippy::cast_precision_loss, reason = "an average of doubles is one")]
 fn average(sum: Sum, count: i64) -> Result<Value<'static>> {
     match sum.value() {
@@ -442,7 +454,7 @@ fn average(sum: Sum, count: i64) -> Result<Value<'static>> {
                 )
             })
         }
-        Value::Double(sum) => Ok(Value::Double(sum / count as f64)),
+        Value::Double(sum) => finite(Value::Double(sum / count as f64), "avg"),
         other => Ok(other),
     }
 }

@@ -3,6 +3,7 @@
 //! The normal form has object keys sorted by length and then by bytes, the last of equal keys, and
 //! `", "` and `": "` between parts (MySQL manual, "The JSON Data Type"). Paths are not here.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::hash::{Hash, Hasher};
 
@@ -193,10 +194,15 @@ fn write_number(number: &serde_json::Number, out: &mut String) {
     };
     let mut text = Vec::new();
     super::value::text::write_f64(double, &mut text);
-    let text = String::from_utf8_lossy(&text);
-    out.push_str(&text);
-    if !text.contains(['.', 'e']) {
-        out.push_str(".0");
+    out.push_str(&of_double(String::from_utf8_lossy(&text)));
+}
+
+/// The text of a double as it is in the normal form.
+pub fn of_double(text: Cow<'_, str>) -> Cow<'_, str> {
+    if text.contains(['.', 'e']) {
+        text
+    } else {
+        Cow::Owned(format!("{text}.0"))
     }
 }
 

@@ -19,6 +19,18 @@ pub(super) struct Wanted {
     pub(super) root: bool,
 }
 
+impl Wanted {
+    /// The name in a message.
+    pub(super) fn name(self) -> &'static str {
+        match (self.root, self.sample) {
+            (true, true) => "stddev_samp",
+            (true, false) => "std",
+            (false, true) => "var_samp",
+            (false, false) => "variance",
+        }
+    }
+}
+
 impl Spread {
     pub(super) fn add(&mut self, number: f64) {
         self.count += 1.0;

@@ -16,7 +16,7 @@ pub(super) fn keep_truth(arg: &mut Expr, written: Option<&ast::Expr>) {
         *arg = json(*truth);
         return;
     }
-    if !is_truth(&arg.kind) {
+    if !is_truth(&arg.kind) && !matches!(written, Some(ast::Expr::Exists(_))) {
         return;
     }
     let number = |truth| literal::value(Value::Int(truth), ColumnType::BIGINT);

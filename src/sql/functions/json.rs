@@ -21,8 +21,8 @@ use crate::ceiling::{self, Held};
 use crate::error::{Code, Error, Result};
 use crate::types::Value;
 use crate::types::json::{
-    DEPTH_MAX, InvalidJson, TOO_DEEP, compare, depth, in_order, normalize, parse, write_normal,
-    write_string,
+    DEPTH_MAX, InvalidJson, TOO_DEEP, compare, depth, in_order, normalize, of_double, parse,
+    write_normal, write_string,
 };
 use crate::types::temporal::FSP_MAX;
 
@@ -210,12 +210,10 @@ pub(crate) fn text_of(value: &Value<'_>, ctx: &EvalContext) -> Result<String> {
     Ok(match value {
         Value::Null => "null".to_owned(),
         Value::Json(text) => text.clone().into_owned(),
-        Value::Int(_)
-        | Value::UInt(_)
-        | Value::Float(_)
-        | Value::Double(_)
-        | Value::Decimal(_)
-        | Value::Year(_) => convert::text(value, ctx).into_owned(),
+        Value::Int(_) | Value::UInt(_) | Value::Decimal(_) | Value::Year(_) => {
+            convert::text(value, ctx).into_owned()
+        }
+        Value::Float(_) | Value::Double(_) => of_double(convert::text(value, ctx)).into_owned(),
         Value::Bytes(bytes) => quoted(&format!("base64:type253:{}", code::base64_of(bytes))),
         // Times show all digits after the second.
         Value::Time(time) => quoted(&time.with_fsp(FSP_MAX).unwrap_or(*time).to_string()),
