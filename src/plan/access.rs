@@ -250,6 +250,7 @@ fn plan_filter(request: &Request<'_>, detail: Detail) -> Result<TablePlan> {
         }
         return Ok(plan);
     }
+    shape::check_dates(filter, request.ctx)?;
     let conjuncts = shape::conjuncts(filter, request.ctx)?;
     plan_conjuncts(request, &conjuncts, detail)
 }

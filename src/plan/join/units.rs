@@ -85,6 +85,7 @@ impl Builder<'_> {
         let Some(filter) = filter else {
             return Ok(());
         };
+        shape::check_dates(filter, self.ctx)?;
         for expr in shape::conjuncts(filter, self.ctx)? {
             if is_late(&expr) {
                 self.pool.late.push(expr);
@@ -156,6 +157,7 @@ impl Builder<'_> {
         inner.add(right)?;
         let (mut matches, mut asked) = (Vec::new(), Vec::new());
         if let Some(on) = on {
+            shape::check_dates(on, self.ctx)?;
             for expr in shape::conjuncts(on, self.ctx)? {
                 if is_late(&expr) {
                     asked.push(expr);

@@ -10,7 +10,7 @@
 //!   DATE        integer YYYYMMDD               dates
 //!   DATETIME    integer YYYYMMDDhhmmss         datetimes
 //! ```
-//! Whatever else a constant is, it cannot use the key.
+//! Bytes and members of an ENUM are texts here, too. Whatever else a constant is, it cannot use the key.
 #![expect(
     clippy::wildcard_enum_match_arm,
     reason = "the caller sends the types of this file; the last arm takes the rest of them"
@@ -46,19 +46,21 @@ pub(super) fn place(constant: &Value<'_>, ty: &ColumnType, ctx: &EvalContext) ->
 
 fn datetime_of(constant: &Value<'_>, ctx: &EvalContext) -> Result<Datetime, Obstacle> {
     match constant {
-        Value::Text(text) => parse(text, ctx),
+        Value::Text(_) | Value::Bytes(_) | Value::Enum(_) => parse(text_of(constant)?, ctx),
         Value::Date(date) => Ok(date.at_midnight()),
         Value::Datetime(datetime) => Ok(*datetime),
         Value::Int(number) => from_number(u64::try_from(*number).ok(), ctx),
         Value::UInt(number) => from_number(Some(*number), ctx),
         Value::Float(_) | Value::Double(_) | Value::Decimal(_) => Err(Obstacle::ComparesAsNumbers),
-        Value::Timestamp(_)
-        | Value::Time(_)
-        | Value::Year(_)
-        | Value::Bytes(_)
-        | Value::Enum(_) => Err(Obstacle::ComparesAsTimes),
+        Value::Timestamp(_) | Value::Time(_) | Value::Year(_) => Err(Obstacle::ComparesAsTimes),
         Value::Null | Value::Json(_) => Err(Obstacle::Unordered),
     }
+}
+
+/// The text of a string of any kind.
+fn text_of<'c>(constant: &'c Value<'_>) -> Result<&'c str, Obstacle> {
+    let bytes = constant.as_bytes().ok_or(Obstacle::NotAValue)?;
+    std::str::from_utf8(bytes).map_err(|_| Obstacle::NotAValue)
 }
 
 fn place_timestamp(constant: &Value<'_>, fsp: u8, ctx: &EvalContext) -> Place {
@@ -180,16 +182,13 @@ fn beyond(is_before: bool) -> Place {
 fn place_time(constant: &Value<'_>, fsp: u8) -> Place {
     let time = match constant {
         Value::Time(time) => *time,
-        Value::Text(text) if text.len() <= TIME_BYTES_MAX => match Time::parse(text, 6) {
-            Some(parsed) if !parsed.is_truncated => parsed.value,
-            Some(_) | None => return Place::Unusable(Obstacle::NotAValue),
+        Value::Text(_) | Value::Bytes(_) | Value::Enum(_) => match time_of_text(constant) {
+            Ok(time) => time,
+            Err(obstacle) => return Place::Unusable(obstacle),
         },
-        Value::Text(_)
-        | Value::Date(_)
-        | Value::Datetime(_)
-        | Value::Timestamp(_)
-        | Value::Bytes(_)
-        | Value::Enum(_) => return Place::Unusable(Obstacle::ComparesAsTimes),
+        Value::Date(_) | Value::Datetime(_) | Value::Timestamp(_) => {
+            return Place::Unusable(Obstacle::ComparesAsTimes);
+        }
         Value::Int(_)
         | Value::UInt(_)
         | Value::Float(_)
@@ -204,5 +203,16 @@ fn place_time(constant: &Value<'_>, fsp: u8) -> Place {
     match Time::from_micros(cut, fsp) {
         Some(value) => at_or_behind(Value::Time(value), cut == micros),
         None => Place::Unusable(Obstacle::NotAValue),
+    }
+}
+
+fn time_of_text(constant: &Value<'_>) -> Result<Time, Obstacle> {
+    let text = text_of(constant)?;
+    if TIME_BYTES_MAX < text.len() {
+        return Err(Obstacle::ComparesAsTimes);
+    }
+    match Time::parse(text, 6) {
+        Some(parsed) if !parsed.is_truncated => Ok(parsed.value),
+        Some(_) | None => Err(Obstacle::NotAValue),
     }
 }

@@ -279,7 +279,10 @@ pub(super) fn constants() -> Vec<Value<'static>> {
         ]
         .map(Value::Double),
     );
-    all.extend([&b"a"[..], b"ab", b"\xFF"].map(|bytes| Value::Bytes(bytes.into())));
+    all.extend(
+        [&b"a"[..], b"ab", b"\xFF", b"2024-01-15", b"10:00:00"]
+            .map(|bytes| Value::Bytes(bytes.into())),
+    );
     all.extend(dates().into_iter().map(Value::Date));
     all.extend(datetimes().into_iter().map(Value::Datetime));
     all.push(Value::Time(Time::from_micros(36_000_000_000, 0).unwrap()));

@@ -3,8 +3,8 @@
 //!
 //! ```text
 //!   text, bytes, ENUM with each other     bytes
-//!   date or time with text                as dates and times; a bad constant of the statement's is error
-//!                                         1525, a bad text of a row a warning
+//!   date or time with text, bytes, ENUM   as dates and times; a bad constant of the statement's is error
+//!                                         1525, a bad text of a row a warning: it is before all dates
 //!   TIMESTAMP with date or text           in UTC, through the session's zone
 //!   date with YEAR                        as dates, the year's month and day zero
 //!   date or time with number              as dates when the number is one, else as numbers
@@ -18,7 +18,7 @@
 
 use std::cmp::Ordering;
 
-use super::super::expr::{CompareOp, Expr, ExprKind};
+use super::super::expr::{CompareOp, Expr, ExprKind, NoRow};
 use super::convert::{self, Number};
 use super::{Scope, fold, moment};
 use crate::error::{Code, Error, Result};
@@ -53,34 +53,7 @@ pub(crate) fn compare<'a>(
         reject_bad_date(&left, (&right, b), scope.ctx)?;
         reject_bad_date(&right, (&left, a), scope.ctx)?;
     }
-    let order = match before_all_dates((&left, a), (&right, b), scope.ctx) {
-        Some(order) => Some(order),
-        None => before_all_dates((&right, b), (&left, a), scope.ctx).map(Ordering::reverse),
-    };
-    match order {
-        Some(order) => Ok(Some(holds(op, order))),
-        None => compare_values(op, (&left, &right), scope.ctx),
-    }
-}
-
-/// How a constant date lies to the text of a column that is none: such a text counts as `0000-00-00`.
-/// Beside a date that is no constant it is converted as by `CAST`, and so `NULL`.
-fn before_all_dates(
-    dated: (&Value<'_>, &Expr),
-    other: (&Value<'_>, &Expr),
-    ctx: &EvalContext,
-) -> Option<Ordering> {
-    let Value::Text(text) = other.0 else {
-        return None;
-    };
-    let is_met = is_dated(dated.0)
-        && !fold::is_said(other.1)
-        && fold::is_statement_constant(dated.1)
-        && moment::parse_datetime(text, ctx).is_none();
-    is_met.then(|| {
-        warn_bad_date(text, ctx);
-        Ordering::Greater
-    })
+    compare_values(op, (&left, &right), scope.ctx)
 }
 
 /// How a date lies to a year, which is a date whose month and day are zero (`try_year_cmp_func` in MySQL's
@@ -283,7 +256,7 @@ pub(crate) fn is_dated(value: &Value<'_>) -> bool {
     )
 }
 
-/// How `a` lies to `b`; `None` when either is `NULL` or no date where a date must be.
+/// How `a` lies to `b`; `None` when either is `NULL`, or no time where a time must be.
 ///
 /// # Errors
 /// 1292 for a bad text in a strict write, 1041 when the process has no memory to read documents.
@@ -366,7 +339,14 @@ fn order_dated(a: &Value<'_>, b: &Value<'_>, ctx: &EvalContext) -> Result<Option
         return Ok(Some(i128::from(at.total_micros()).cmp(&point)));
     }
     let other = match b {
-        Value::Text(text) => datetime_of_text(text, ctx)?,
+        // MySQL takes a bad one as `0000-00-00`, and never as `NULL` (`get_datetime_value` in its
+        // `item_cmpfunc.cc`).
+        Value::Text(_) | Value::Bytes(_) | Value::Enum(_) => {
+            match datetime_of_text(&convert::text(b, ctx), ctx)? {
+                Some(at) => Some(at),
+                None => return Ok(Some(Ordering::Greater)),
+            }
+        }
         Value::Date(_) | Value::Datetime(_) | Value::Timestamp(_) | Value::Time(_) => {
             moment::datetime(b, ctx)?
         }
@@ -412,7 +392,8 @@ fn datetime_of_text(text: &str, ctx: &EvalContext) -> Result<Option<Datetime>> {
 
 /// Whether it is a text that is no date.
 pub(crate) fn is_bad_date(value: &Value<'_>, ctx: &EvalContext) -> bool {
-    matches!(value, Value::Text(text) if moment::parse_datetime(text, ctx).is_none())
+    matches!(value, Value::Text(_) | Value::Bytes(_) | Value::Enum(_))
+        && moment::parse_datetime(&convert::text(value, ctx), ctx).is_none()
 }
 
 fn warn_bad_date(text: &str, ctx: &EvalContext) {
@@ -437,7 +418,9 @@ fn order_time(
 ) -> Result<Option<Ordering>> {
     match values.1 {
         Value::Time(other) => Ok(Some(time.cmp(other))),
-        Value::Text(_) => Ok(moment::time(values.1, ctx)?.map(|other| time.cmp(&other))),
+        Value::Text(_) | Value::Bytes(_) | Value::Enum(_) => {
+            Ok(moment::time(values.1, ctx)?.map(|other| time.cmp(&other)))
+        }
         _ => order_as_numbers(values.0, values.1, ctx),
     }
 }
@@ -472,17 +455,44 @@ fn order_json(json: &Value<'_>, other: &Value<'_>, ctx: &EvalContext) -> Result<
 
 /// Error 1525 when a text that the statement says stands against a date and is none.
 fn reject_bad_date(dated: &Value<'_>, other: (&Value<'_>, &Expr), ctx: &EvalContext) -> Result<()> {
-    let (Value::Text(text), true) = (other.0, is_dated(dated)) else {
-        return Ok(());
-    };
-    if !fold::is_said(other.1) || moment::parse_datetime(text, ctx).is_some() {
-        return Ok(());
-    }
     let kind = match dated {
         Value::Date(_) => "DATE",
+        Value::Datetime(_) => "DATETIME",
         Value::Timestamp(_) => "TIMESTAMP",
-        _ => "DATETIME",
+        _ => return Ok(()),
     };
-    let text = format!("Incorrect {kind} value: '{}'", convert::shown(text));
-    Err(Error::new(Code::DurationOverflow, text))
+    if !fold::is_said(other.1) || !is_bad_date(other.0, ctx) {
+        return Ok(());
+    }
+    Err(bad_date(kind, other.0, ctx))
+}
+
+fn bad_date(kind: &str, value: &Value<'_>, ctx: &EvalContext) -> Error {
+    let text = convert::text(value, ctx);
+    let text = format!("Incorrect {kind} value: '{}'", convert::shown(&text));
+    Error::new(Code::DurationOverflow, text)
+}
+
+/// Error 1525 for a text of the statement's beside a date, whether or not a row is met.
+///
+/// # Errors
+/// 1525.
+pub(crate) fn check_said_date(dated: &Expr, other: &Expr, ctx: &EvalContext) -> Result<()> {
+    let kind = match dated.ty {
+        ColumnType::Date => "DATE",
+        ColumnType::Datetime { .. } => "DATETIME",
+        ColumnType::Timestamp { .. } => "TIMESTAMP",
+        _ => return Ok(()),
+    };
+    if !fold::is_said(other) {
+        return Ok(());
+    }
+    let value = match &other.kind {
+        ExprKind::Literal(value) => Ok(value.borrow()),
+        _ => super::eval_exact(other, &NoRow, &ctx.quiet()).map(Value::into_owned),
+    };
+    match value {
+        Ok(value) if is_bad_date(&value, ctx) => Err(bad_date(kind, &value, ctx)),
+        Ok(_) | Err(_) => Ok(()),
+    }
 }

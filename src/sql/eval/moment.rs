@@ -104,7 +104,9 @@ pub(crate) fn datetime_of_number(value: &Value<'_>, ctx: &EvalContext) -> Result
 pub(crate) fn has_time(value: &Value<'_>, ctx: &EvalContext) -> bool {
     match value {
         Value::Date(_) => false,
-        Value::Text(text) => parse_datetime(text, ctx).is_some_and(|parsed| parsed.has_time),
+        Value::Text(_) | Value::Bytes(_) | Value::Enum(_) => {
+            parse_datetime(&convert::text(value, ctx), ctx).is_some_and(|parsed| parsed.has_time)
+        }
         Value::Int(_) | Value::UInt(_) | Value::Decimal(_) => {
             // Eight digits and fewer are a date.
             convert::number(value, ctx)
