@@ -263,11 +263,13 @@ impl Grid<'_> {
             })
         };
         match (end(number.next_down()), end(number.next_up())) {
-            (Some((low, _)), Some((_, high))) => {
-                Line::Near(low.saturating_sub(1), high.saturating_add(1))
-            }
-            _ if number < 0.0 => Line::Below,
-            _ => Line::Above,
+            (None, None) if number < 0.0 => Line::Below,
+            (None, None) => Line::Above,
+            // The last of many digits may be equal to a double that lies behind them.
+            (low, high) => Line::Near(
+                low.map_or(i128::MIN, |(low, _)| low.saturating_sub(1)),
+                high.map_or(i128::MAX, |(_, high)| high.saturating_add(1)),
+            ),
         }
     }
 }
