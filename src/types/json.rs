@@ -126,12 +126,59 @@ fn depth_before(text: &str, at: usize) -> usize {
     most
 }
 
+/// The text with `0` for each `-0`, which is a whole number in MySQL, as its parser is `RapidJSON`: here it would
+/// become the double `-0.0`, which stays one.
+fn without_negative_zeros(text: &str) -> Cow<'_, str> {
+    let signs = if text.contains("-0") {
+        signs_of_zeros(text)
+    } else {
+        Vec::new()
+    };
+    if signs.is_empty() {
+        return Cow::Borrowed(text);
+    }
+    let mut rest = text;
+    let mut parts = Vec::with_capacity(signs.len() + 1);
+    for at in signs.into_iter().rev() {
+        let (before, behind) = rest.split_at(at);
+        parts.push(behind.strip_prefix('-').unwrap_or(behind));
+        rest = before;
+    }
+    parts.push(rest);
+    Cow::Owned(parts.into_iter().rev().collect())
+}
+
+/// Where the signs of the whole zeros are.
+fn signs_of_zeros(text: &str) -> Vec<usize> {
+    let (mut is_quoted, mut is_escaped, mut may_begin) = (false, false, true);
+    let mut signs = Vec::new();
+    let mut bytes = text.bytes().enumerate();
+    while let Some((at, byte)) = bytes.next() {
+        if may_begin && byte == b'-' {
+            let mut ahead = bytes.clone().map(|(_, byte)| byte);
+            let is_zero = ahead.next() == Some(b'0');
+            let goes_on = |byte: u8| byte.is_ascii_digit() || matches!(byte, b'.' | b'e' | b'E');
+            if is_zero && !ahead.next().is_some_and(goes_on) {
+                signs.push(at);
+            }
+        }
+        is_quoted ^= byte == b'"' && !is_escaped;
+        is_escaped = is_quoted && byte == b'\\' && !is_escaped;
+        may_begin = !is_quoted && matches!(byte, b'[' | b',' | b':' | b' ' | b'\t' | b'\n' | b'\r');
+    }
+    signs
+}
+
 /// Reads a text.
 ///
 /// # Errors
 /// When it is not one JSON value, or nested deeper than [`DEPTH_MAX`].
 pub fn parse(text: &str) -> Result<Json, InvalidJson> {
-    let json: Json = serde_json::from_str(text).map_err(|error| InvalidJson::of(&error, text))?;
+    let read = serde_json::from_str(&without_negative_zeros(text));
+    let json: Json = read.or_else(|_| {
+        // Once more, for the position in the text as it is.
+        serde_json::from_str(text).map_err(|error| InvalidJson::of(&error, text))
+    })?;
     if DEPTH_MAX < depth(&json) {
         return Err(InvalidJson::TooDeep);
     }
