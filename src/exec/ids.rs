@@ -8,6 +8,7 @@
 //! an id may come twice; the insert that meets it fails its `must_be_absent` check, and
 //! the statement takes new ids. Ids that are counted one by one are [`super::counters`].
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -26,25 +27,35 @@ pub struct Ids {
 }
 
 impl Ids {
-    /// A new id for a connection: positive, never given before by this process.
-    pub fn next(&self, connection: u64) -> i64 {
+    /// As many new ids for a connection as are asked for: positive, never given before by this process.
+    /// Those of one run follow each other, so that drivers can work out all ids of a statement from its
+    /// first.
+    pub fn run(&self, connection: u64, ids_count: u64) -> impl Iterator<Item = i64> + use<> {
         let now = SystemTime::now()
             .duration_since(UNIX_EPOCH)
             .unwrap_or_default();
         let now = u64::try_from(now.as_micros()).unwrap_or(0);
         let mut last = self.last.load(Ordering::Relaxed);
         let sequence = loop {
-            let next = now.max(last + 1);
-            match self
-                .last
-                .compare_exchange_weak(last, next, Ordering::Relaxed, Ordering::Relaxed)
-            {
-                Ok(_) => break next,
+            let run = run_after(last, now, ids_count);
+            match self.last.compare_exchange_weak(
+                last,
+                run.end.saturating_sub(1),
+                Ordering::Relaxed,
+                Ordering::Relaxed,
+            ) {
+                Ok(_) => break run,
                 Err(seen) => last = seen,
             }
         };
-        spread(sequence, connection)
+        sequence.map(move |sequence| spread(sequence, connection))
     }
+}
+
+/// The numbers behind those that were given, and not before the clock.
+fn run_after(last: u64, now: u64, ids_count: u64) -> Range<u64> {
+    let first = now.max(last.saturating_add(1));
+    first..first.saturating_add(ids_count)
 }
 
 /// Puts a shard, scattered from the connection (Fibonacci hashing), before the sequence.
@@ -61,14 +72,27 @@ mod tests {
     #[test]
     fn ids_of_one_connection_rise() {
         let ids = Ids::default();
-        let made: Vec<i64> = (0..1000).map(|_| ids.next(7)).collect();
+        let made: Vec<i64> = (0..1000).flat_map(|_| ids.run(7, 1)).collect();
         assert!(made.is_sorted());
+    }
+
+    #[test]
+    fn ids_of_one_statement_follow_each_other() {
+        let ids = Ids::default();
+        let runs = [3, 1, 100].map(|ids_count| ids.run(7, ids_count).collect::<Vec<i64>>());
+        for run in &runs {
+            assert!(run.windows(2).all(|pair| pair[0] + 1 == pair[1]));
+        }
+        assert_eq!(runs.each_ref().map(Vec::len), [3, 1, 100]);
+        assert!(runs.concat().is_sorted());
+        assert_eq!(run_after(90, 50, 5), 91..96);
+        assert_eq!(run_after(50, 90, 5), 90..95);
     }
 
     #[test]
     fn ids_are_positive_unique_and_spread() {
         let ids = Ids::default();
-        let mut made: Vec<i64> = (0..10_000).map(|n| ids.next(n % 100)).collect();
+        let mut made: Vec<i64> = (0..10_000).flat_map(|n| ids.run(n % 100, 1)).collect();
         let shards: std::collections::HashSet<i64> =
             made.iter().map(|id| id >> SEQUENCE_BITS).collect();
         assert!(made.iter().all(|id| 0 < *id));

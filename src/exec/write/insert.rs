@@ -150,6 +150,7 @@ impl<'a> Inserter<'a> {
             rows.push(row);
             have_made.push(is_made);
         }
+        row::fill_ids(self.table(), &mut rows, env);
         counted::fill(self.table(), &mut rows, env).await?;
         let keyed = rows.into_iter().zip(have_made).zip(env.given_before + 1..);
         let keyed = keyed.map(|((mut values, is_made), row_number)| {
@@ -225,8 +226,7 @@ impl<'a> Inserter<'a> {
                 // They follow from the others.
                 None if is_kept_beside(column.place) || column.spread.is_some() => Value::Null,
                 // To be filled in when it is known how many there are.
-                None if column.counted_from.is_some() => Value::Null,
-                None if column.auto_increment || column.is_row_id() => self.new_id(column),
+                None if column.auto_increment || column.is_row_id() => Value::Null,
                 None => at.default_of(column)?,
             });
         }
@@ -242,11 +242,6 @@ impl<'a> Inserter<'a> {
 
     pub(super) fn is_lenient(&self) -> bool {
         self.insert.kind == InsertKind::InsertIgnore || !self.env().ctx.mode.strict
-    }
-
-    fn new_id(&self, column: &crate::catalog::Column) -> Value<'static> {
-        let session = self.env().ctx.facts.connection_id();
-        row::id_value(self.env().ids.next(session), &column.ty)
     }
 
     /// Blind writes need no locks for correctness; but where a transaction holds the row they

@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 
+use super::Env;
 use crate::catalog::{Column, ColumnDefault, ColumnPlace, Index, Table};
 use crate::codec::key::Direction;
 use crate::codec::keyspace;
@@ -230,8 +231,28 @@ pub fn asks_for_id(column: &Column, value: &Value<'_>, ctx: &EvalContext) -> boo
     }
 }
 
+/// Puts an id wherever a column that spreads them is `NULL`; those of one statement follow each other, in
+/// the order of its rows.
+pub fn fill_ids(table: &Table, rows: &mut [Vec<Value<'static>>], env: &Env) {
+    let takes_ids = |column: &Column| {
+        column.auto_increment && column.counted_from.is_none() || column.is_row_id()
+    };
+    for (column_idx, column) in table.columns.iter().enumerate() {
+        if !takes_ids(column) {
+            continue;
+        }
+        let slots = rows.iter_mut().filter_map(|row| row.get_mut(column_idx));
+        let missing: Vec<_> = slots.filter(|value| value.is_null()).collect();
+        let ids_count = u64::try_from(missing.len()).unwrap_or(u64::MAX);
+        let connection = env.ctx.facts.connection_id();
+        for (slot, id) in missing.into_iter().zip(env.ids.run(connection, ids_count)) {
+            *slot = id_value(id, &column.ty);
+        }
+    }
+}
+
 /// A new id as a value of its column.
-pub fn id_value(id: i64, ty: &ColumnType) -> Value<'static> {
+fn id_value(id: i64, ty: &ColumnType) -> Value<'static> {
     if matches!(ty, ColumnType::Int { unsigned: true, .. }) {
         Value::UInt(id.unsigned_abs())
     } else {
