@@ -118,7 +118,7 @@ impl<'a> Command<'a> {
             0x0C => Command::ProcessKill(reader.u32()?),
             0x0E => Command::Ping,
             0x11 => Command::ChangeUser(reader.remaining()),
-            0x16 => Command::StmtPrepare(reader.remaining()),
+            0x16 => Command::StmtPrepare(statement_text(&mut reader)),
             0x17 => Command::StmtExecute(Execute::read(&mut reader)?),
             0x18 => Command::StmtSendLongData {
                 id: reader.u32()?,
@@ -169,10 +169,17 @@ impl<'a> Query<'a> {
             Vec::new()
         };
         Ok(Query {
-            text: reader.remaining(),
+            text: statement_text(reader),
             attributes,
         })
     }
+}
+
+/// What is left, as a statement. Clients written in C may send the NUL byte that ends their string
+/// (mysqlslap): it ends the statement in MySQL's lexer, too.
+fn statement_text<'a>(reader: &mut Reader<'a>) -> &'a [u8] {
+    let text = reader.remaining();
+    text.strip_suffix(b"\0").unwrap_or(text)
 }
 
 impl<'a> Execute<'a> {

@@ -246,6 +246,15 @@ fn commands() {
                 attributes: Vec::new(),
             }),
         ),
+        // One NUL byte, of C's strings, is none of the statement.
+        (
+            b"\x03SELECT 1\0\0",
+            Command::Query(Query {
+                text: b"SELECT 1\0",
+                attributes: Vec::new(),
+            }),
+        ),
+        (b"\x16DO 1\0", Command::StmtPrepare(b"DO 1")),
         (
             b"\x04t\0%",
             Command::FieldList {

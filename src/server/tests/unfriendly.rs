@@ -36,11 +36,17 @@ impl Client {
 async fn statements_that_are_none() {
     let server = Running::start("secret", 10).await;
     let mut client = Client::root(server.address, FLAGS).await;
-    for sql in ["", " ", "\n\t", ";", ";;", " ; "] {
+    for sql in ["", " ", "\n\t", ";", ";;", " ; ", "\0"] {
         client.query_fails(sql, "1065 42000Query was empty").await;
     }
     // Nothing but comments is a statement that does nothing, as in MySQL.
-    for sql in ["-- nothing", "/* nothing */", "# nothing", "SELECT 1;;"] {
+    for sql in [
+        "-- nothing",
+        "/* nothing */",
+        "# nothing",
+        "SELECT 1;;",
+        "SELECT 1 \0",
+    ] {
         client.query(sql).await;
         let packets_count = if sql.starts_with('S') { 5 } else { 1 };
         assert!(
@@ -59,8 +65,8 @@ async fn statements_that_are_none() {
         "SELECT 1 +",
         "INSERT INTO t VALUES (1,",
         "SELECT $$",
-        "\0",
-        "SELECT 1 \0",
+        "\0\0",
+        "SELECT 1 \0 ",
     ] {
         let wanted = "1064 42000You have an error in your SQL syntax";
         client.query_fails(sql, wanted).await;
