@@ -27,6 +27,8 @@ pub enum Command<'a> {
         /// A LIKE pattern for the columns; empty means all.
         wildcard: &'a [u8],
     },
+    /// FLUSH of what the bits stand for.
+    Refresh(u8),
     /// One line about the server.
     Statistics,
     /// The running connections, as SHOW PROCESSLIST.
@@ -113,6 +115,7 @@ impl<'a> Command<'a> {
                 table: reader.nul_or_rest(),
                 wildcard: reader.remaining(),
             },
+            0x07 => Command::Refresh(refreshed(reader.u8()?)?),
             0x09 => Command::Statistics,
             0x0A => Command::ProcessInfo,
             0x0C => Command::ProcessKill(reader.u32()?),
@@ -144,6 +147,7 @@ impl<'a> Command<'a> {
             Command::InitDb(_) => "Init DB",
             Command::Query(_) => "Query",
             Command::FieldList { .. } => "Field List",
+            Command::Refresh(_) => "Refresh",
             Command::Statistics => "Statistics",
             Command::ProcessInfo => "Processlist",
             Command::ProcessKill(_) => "Kill",
@@ -204,13 +208,36 @@ fn multi_statements(option: u16) -> Result<bool> {
     }
 }
 
+/// The bits of `COM_REFRESH` for `RESET REPLICA` and `RESET MASTER`.
+const REFRESH_REPLICATION: u8 = 0x40 | 0x80;
+
+fn refreshed(bits: u8) -> Result<u8> {
+    if bits & REFRESH_REPLICATION == 0 {
+        return Ok(bits);
+    }
+    let text = "Unknown command: this server does not answer COM_REFRESH of replication: there is no \
+                binary log";
+    Err(Error::new(Code::UnknownCommand, text))
+}
+
+/// The statement that a `COM_REFRESH` stands for; nothing is kept of tables, hosts and threads that
+/// could be out of date. Source: `include/mysql_com.h` of MySQL, `REFRESH_…`.
+pub fn flush_statement(bits: u8) -> String {
+    let all = [(0x01, "PRIVILEGES"), (0x02, "LOGS"), (0x10, "STATUS")];
+    let asked = all.iter().filter(|(bit, _)| bits & bit != 0);
+    let names: Vec<_> = asked.map(|(_, name)| *name).collect();
+    if names.is_empty() {
+        return "FLUSH TABLES".to_owned();
+    }
+    format!("FLUSH {}", names.join(", "))
+}
+
 /// Commands of MySQL that this server has nothing to answer with, by name and with what does it
 /// here.
 const REFUSED: &[(u8, &str, &str)] = &[
     (0x00, "COM_SLEEP", "it is of the server alone"),
     (0x05, "COM_CREATE_DB", "use CREATE DATABASE"),
     (0x06, "COM_DROP_DB", "use DROP DATABASE"),
-    (0x07, "COM_REFRESH", "use FLUSH"),
     (0x08, "COM_SHUTDOWN", "send the process SIGTERM"),
     (0x0B, "COM_CONNECT", "it is of the server alone"),
     (0x0D, "COM_DEBUG", "there is no dump of its state"),

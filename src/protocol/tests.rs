@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use super::auth::{self, Password, Plugin, Salt};
 use super::capabilities::{Capabilities, Status};
 use super::column::{JsonAs, put_column};
-use super::command::{Command, Execute, Query};
+use super::command::{self, Command, Execute, Query};
 use super::handshake::{self, Hello, Login};
 use super::packet::{Desync, PART_BYTES_MAX, PacketReader, PacketWriter};
 use super::parameters::{Layout, Parameters};
@@ -262,6 +262,7 @@ fn commands() {
                 wildcard: b"%",
             },
         ),
+        (b"\x07\x2e", Command::Refresh(0x2E)),
         (b"\x0c\x05\0\0\0", Command::ProcessKill(5)),
         (b"\x0e", Command::Ping),
         (
@@ -298,7 +299,7 @@ fn commands() {
         assert_eq!(format!("{parsed:?}"), format!("{expected:?}"));
     }
     assert_eq!(
-        Command::parse(b"\x07\x02", Capabilities::default())
+        Command::parse(b"\x07\x80", Capabilities::default())
             .unwrap_err()
             .code(),
         Code::UnknownCommand
@@ -320,6 +321,19 @@ fn commands() {
             .unwrap_err()
             .code(),
         Code::MalformedPacket
+    );
+}
+
+#[test]
+fn refresh_is_flush() {
+    // mysqladmin refresh, flush-privileges, flush-status and flush-tables.
+    assert_eq!(command::flush_statement(0x2E), "FLUSH LOGS");
+    assert_eq!(command::flush_statement(0x01), "FLUSH PRIVILEGES");
+    assert_eq!(command::flush_statement(0x10), "FLUSH STATUS");
+    assert_eq!(command::flush_statement(0x04), "FLUSH TABLES");
+    assert_eq!(
+        command::flush_statement(0x13),
+        "FLUSH PRIVILEGES, LOGS, STATUS"
     );
 }
 

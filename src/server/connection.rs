@@ -25,6 +25,7 @@ use crate::exec::cancel::Stop;
 use crate::exec::pace::Pace;
 use crate::protocol::auth::FirstAnswer;
 use crate::protocol::capabilities::Capabilities;
+use crate::protocol::command::flush_statement;
 use crate::protocol::handshake::{HELLO_BYTES_MAX, Login};
 use crate::protocol::packet::PacketReader;
 use crate::protocol::parameters::Attribute;
@@ -358,6 +359,7 @@ impl Talk {
             Command::InitDb(_)
             | Command::Quit
             | Command::FieldList { .. }
+            | Command::Refresh(_)
             | Command::Statistics
             | Command::ProcessInfo
             | Command::ProcessKill(_)
@@ -383,6 +385,7 @@ impl Talk {
             }
             Command::InitDb(name) => self.init_db(name),
             Command::FieldList { table, wildcard } => self.field_list(table, wildcard),
+            Command::Refresh(bits) => drop(self.query(flush_statement(bits).as_bytes()).await?),
             Command::Statistics => self.statistics(),
             Command::ProcessInfo => drop(self.query(b"SHOW PROCESSLIST").await?),
             Command::ProcessKill(id) => drop(self.query(format!("KILL {id}").as_bytes()).await?),

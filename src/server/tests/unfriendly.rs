@@ -117,7 +117,7 @@ async fn commands_that_are_none() {
     let server = Running::start("secret", 10).await;
     let mut client = Client::root(server.address, FLAGS).await;
     let known = [
-        0x00, 0x05, 0x06, 0x07, 0x08, 0x0B, 0x0D, 0x0F, 0x10, 0x12, 0x13, 0x14, 0x15, 0x1D, 0x1E,
+        0x00, 0x05, 0x06, 0x08, 0x0B, 0x0D, 0x0F, 0x10, 0x12, 0x13, 0x14, 0x15, 0x1D, 0x1E,
     ];
     for number in (0x20..=0xFF_u8).chain(known) {
         client.fails(&[number], "1047 08S01Unknown command").await;
@@ -136,6 +136,8 @@ async fn commands_that_are_none() {
                 .await;
         }
     }
+    client.fails(b"\x07", "1835 HY000Malformed").await;
+    client.fails(b"\x07\x80", "1047 08S01Unknown command").await;
     client.fails(b"", "1047 08S01").await;
     client.fails(b"\x1b\x07\0", "1047 08S01").await;
     client
