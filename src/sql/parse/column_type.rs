@@ -1,14 +1,11 @@
-//! One column of CREATE TABLE: its type and its attributes.
+//! The type of a column.
 
 use std::sync::Arc;
 
 use super::cursor::Parser;
-use super::ddl::TableList;
-use super::index;
 use super::token::Kind;
 use super::word::Word;
 use crate::error::{Code, Error, Result};
-use crate::sql::ast::{ColumnDef, DefaultValue, IndexKind, KeyPart, KeyPartSource, Literal};
 use crate::types::ColumnType;
 use crate::types::column_type::{IntWidth, LobSize};
 
@@ -19,229 +16,10 @@ const CHAR_CHARS_MAX: u32 = 255;
 /// length the limit is `max_value_bytes`.
 const VARCHAR_CHARS_MAX: u32 = 65_535;
 
-/// What MariaDB makes of `JSON`.
-const LONGTEXT: ColumnType = ColumnType::Text(LobSize::Long);
-
 /// Most members of an ENUM: MySQL's limit, which keeps an index in 16 bits.
 const ENUM_MEMBERS_MAX: usize = 65_535;
 
 impl Parser<'_> {
-    /// `name type attributes`.
-    pub(super) fn column_def(&mut self, list: &mut TableList) -> Result<()> {
-        let name = self.name()?;
-        let serial = self.is_word(Word::SERIAL);
-        let ty = self.column_type(&name)?;
-        let mut column = ColumnDef {
-            name,
-            ty,
-            nullable: serial.then_some(false),
-            default: None,
-            on_update_now: false,
-            auto_increment: serial,
-            comment: String::new(),
-            charset: None,
-            collation: None,
-            unsupported: None,
-        };
-        let mut unique = serial;
-        while self.column_attribute(&mut column)? || self.column_key(&column, list, &mut unique)? {}
-        if unique {
-            let mut unique = index::index(IndexKind::Unique, None);
-            unique.parts.push(part(&column.name));
-            list.indexes.push(unique);
-        }
-        list.columns.push(column);
-        Ok(())
-    }
-
-    /// `PRIMARY KEY`, `KEY`, `UNIQUE [KEY]` behind a column.
-    fn column_key(
-        &mut self,
-        column: &ColumnDef,
-        list: &mut TableList,
-        unique: &mut bool,
-    ) -> Result<bool> {
-        match self.word() {
-            Some(Word::PRIMARY) => {
-                self.bump();
-                self.expect_word(Word::KEY)?;
-            }
-            Some(Word::KEY) => {
-                self.bump();
-            }
-            Some(Word::UNIQUE) => {
-                self.bump();
-                self.eat_word(Word::KEY);
-                *unique = true;
-                return Ok(true);
-            }
-            _ => return Ok(false),
-        }
-        let mut key = part(&column.name);
-        key.descending = self.eat_word(Word::DESC);
-        if !key.descending {
-            self.eat_word(Word::ASC);
-        }
-        list.set_primary_key(vec![key])?;
-        Ok(true)
-    }
-
-    fn column_attribute(&mut self, column: &mut ColumnDef) -> Result<bool> {
-        match self.word() {
-            Some(Word::NULL) => {
-                self.bump();
-                column.nullable = Some(true);
-            }
-            Some(Word::NOT) => {
-                self.bump();
-                self.expect_word(Word::NULL)?;
-                column.nullable = Some(false);
-            }
-            Some(Word::DEFAULT) => {
-                self.bump();
-                column.default = Some(self.default_value()?);
-            }
-            Some(Word::ON) => {
-                self.bump();
-                self.expect_word(Word::UPDATE)?;
-                if self.now()?.is_none() {
-                    return Err(self.syntax_error());
-                }
-                column.on_update_now = true;
-            }
-            Some(Word::AUTO_INCREMENT) => {
-                self.bump();
-                column.auto_increment = true;
-            }
-            Some(Word::COMMENT) => {
-                self.bump();
-                column.comment = self.text()?;
-            }
-            Some(Word::COLLATE) => {
-                self.bump();
-                column.collation = Some(self.charset_name()?);
-            }
-            Some(Word::CHARACTER | Word::CHARSET) => {
-                if !self.eat_charset_words() {
-                    return Err(self.syntax_error());
-                }
-                column.charset = Some(self.charset_name()?);
-            }
-            _ => return self.rare_attribute(column),
-        }
-        Ok(true)
-    }
-
-    /// Attributes that are refused later, or mean nothing here.
-    fn rare_attribute(&mut self, column: &mut ColumnDef) -> Result<bool> {
-        match self.word() {
-            Some(Word::VISIBLE) => {
-                self.bump();
-            }
-            Some(Word::COLUMN_FORMAT | Word::STORAGE) => {
-                self.bump();
-                self.any_name()?;
-            }
-            Some(word @ (Word::GENERATED | Word::AS | Word::REFERENCES | Word::INVISIBLE)) => {
-                column.unsupported = Some(format!("{word:?}"));
-                self.skip_attributes()?;
-            }
-            Some(Word::CHECK) if column.ty == LONGTEXT && self.checks_json(&column.name)? => {
-                column.ty = ColumnType::Json;
-            }
-            Some(Word::CHECK | Word::CONSTRAINT) => {
-                column.unsupported = Some("CHECK".into());
-                self.skip_attributes()?;
-            }
-            _ => return Ok(false),
-        }
-        Ok(true)
-    }
-
-    /// At `CHECK`: eats `CHECK (json_valid(column))`. MariaDB's dumps spell `JSON` as `LONGTEXT` with
-    /// this condition.
-    fn checks_json(&mut self, column: &str) -> Result<bool> {
-        let mark = self.mark();
-        self.bump();
-        let is_it = self.eat(Kind::OpenParen)
-            && self.verb(0) == "JSON_VALID"
-            && self.kind_ahead(1) == Kind::OpenParen;
-        if is_it {
-            self.bump();
-            self.bump();
-            let is_own = self.is_name() && self.name()?.eq_ignore_ascii_case(column);
-            if is_own && self.eat(Kind::CloseParen) && self.eat(Kind::CloseParen) {
-                return Ok(true);
-            }
-        }
-        self.reset(mark);
-        Ok(false)
-    }
-
-    fn skip_attributes(&mut self) -> Result<()> {
-        while !matches!(
-            self.kind(),
-            Kind::Comma | Kind::CloseParen | Kind::End | Kind::Bad
-        ) {
-            if self.bump().kind == Kind::OpenParen {
-                self.skip_parens()?;
-            }
-        }
-        Ok(())
-    }
-
-    pub(super) fn default_value(&mut self) -> Result<DefaultValue> {
-        if let Some(fsp) = self.now()? {
-            return Ok(DefaultValue::Now { fsp });
-        }
-        if self.eat(Kind::OpenParen) {
-            let expr = self.expr()?;
-            self.expect(Kind::CloseParen)?;
-            return Ok(DefaultValue::Expression(Box::new(expr)));
-        }
-        let negative = self.eat(Kind::Minus);
-        if !negative {
-            self.eat(Kind::Plus);
-        }
-        let constant = match self.word() {
-            Some(Word::NULL) => Some(Literal::Null),
-            Some(Word::TRUE) => Some(Literal::Bool(true)),
-            Some(Word::FALSE) => Some(Literal::Bool(false)),
-            _ => None,
-        };
-        if let Some(literal) = constant.filter(|_| !negative) {
-            self.bump();
-            return Ok(DefaultValue::Literal { literal, negative });
-        }
-        match self.primary()? {
-            crate::sql::ast::Expr::Literal(literal) => {
-                Ok(DefaultValue::Literal { literal, negative })
-            }
-            _ => Err(self.syntax_error()),
-        }
-    }
-
-    /// `CURRENT_TIMESTAMP[(f)]` and its synonyms: the digits of its fraction.
-    fn now(&mut self) -> Result<Option<u8>> {
-        let words = [
-            Word::CURRENT_TIMESTAMP,
-            Word::LOCALTIME,
-            Word::LOCALTIMESTAMP,
-            Word::NOW,
-        ];
-        if self.eat_any(&words).is_none() {
-            return Ok(None);
-        }
-        if self.is(Kind::OpenParen) && self.kind_ahead(1) == Kind::CloseParen {
-            self.bump();
-            self.bump();
-            return Ok(Some(0));
-        }
-        self.fsp("now").map(Some)
-    }
-
-    // Types.
-
     pub(super) fn column_type(&mut self, column: &str) -> Result<ColumnType> {
         let Some(word) = self.word() else {
             return Err(self.syntax_error());
@@ -489,12 +267,4 @@ fn lob_type(word: Word) -> Option<ColumnType> {
         Word::LONGBLOB => ColumnType::Blob(LobSize::Long),
         _ => return None,
     })
-}
-
-/// A key part that is a column, ascending.
-fn part(column: &str) -> KeyPart {
-    KeyPart {
-        source: KeyPartSource::Column(column.to_owned()),
-        descending: false,
-    }
 }

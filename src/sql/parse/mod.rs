@@ -14,6 +14,7 @@
 mod account;
 mod alter;
 mod cast;
+mod column_attribute;
 mod column_type;
 mod cursor;
 mod ddl;
