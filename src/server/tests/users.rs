@@ -312,10 +312,8 @@ async fn the_last_place_is_for_administrators() {
 async fn refresh_asks_for_what_flush_asks_for() {
     let server = Running::start("secret", 10).await;
     let mut root = Client::root(server.address, FLAGS).await;
-    root.run("CREATE USER a IDENTIFIED WITH mysql_native_password BY 'pw'")
-        .await;
-    let who = ("a", "pw");
-    let mut a = Client::hello(server.address, who, (Plugin::Native, FLAGS)).await;
+    root.run("CREATE USER a IDENTIFIED BY 'pw'").await;
+    let mut a = Client::hello(server.address, ("a", "pw"), NATIVE).await;
     assert_eq!(a.packets(1).await, ["OK 02"]);
     // As `mysqladmin refresh`, `flush-tables`, `flush-privileges` and `flush-status` send it.
     for bits in [0x2E, 0x04, 0x01, 0x10] {

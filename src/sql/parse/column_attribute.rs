@@ -179,13 +179,27 @@ impl Parser<'_> {
     }
 
     pub(super) fn default_value(&mut self) -> Result<DefaultValue> {
+        if !self.is(Kind::OpenParen) {
+            return self.simple_default();
+        }
+        self.bump();
+        // MySQL takes any expression here; what is none is written so by SQLAlchemy and in dumps.
+        let mark = self.mark();
+        if let Ok(simple) = self.simple_default()
+            && self.eat(Kind::CloseParen)
+        {
+            return Ok(simple);
+        }
+        self.reset(mark);
+        let expr = self.expr()?;
+        self.expect(Kind::CloseParen)?;
+        Ok(DefaultValue::Expression(Box::new(expr)))
+    }
+
+    /// A constant or the time, without parentheses.
+    fn simple_default(&mut self) -> Result<DefaultValue> {
         if let Some(fsp) = self.now()? {
             return Ok(DefaultValue::Now { fsp });
-        }
-        if self.eat(Kind::OpenParen) {
-            let expr = self.expr()?;
-            self.expect(Kind::CloseParen)?;
-            return Ok(DefaultValue::Expression(Box::new(expr)));
         }
         let negative = self.eat(Kind::Minus);
         if !negative {
