@@ -83,11 +83,13 @@ impl Parser<'_> {
         Ok(ty)
     }
 
-    fn other_type(&self, word: Word, at: super::token::Token) -> Result<ColumnType> {
+    fn other_type(&mut self, word: Word, at: super::token::Token) -> Result<ColumnType> {
+        if word == Word::BIT {
+            return self.bit_type();
+        }
         let known = matches!(
             word,
-            Word::BIT
-                | Word::SET
+            Word::SET
                 | Word::GEOMETRY
                 | Word::POINT
                 | Word::LINESTRING
@@ -101,6 +103,20 @@ impl Parser<'_> {
             Err(Error::unsupported(format!("columns of type {word:?}")))
         } else {
             Err(self.syntax_error_at(at))
+        }
+    }
+
+    /// `BIT`, `BIT(1)`: what ORMs write for a truth value.
+    fn bit_type(&mut self) -> Result<ColumnType> {
+        match self.length::<u64>()? {
+            None | Some(1) => Ok(ColumnType::Boolean),
+            Some(bits) => {
+                let what = format!(
+                    "columns of type BIT({bits}): BIT(1) is BOOLEAN, for more bits take BIGINT \
+                     UNSIGNED or BINARY(n)"
+                );
+                Err(Error::unsupported(what))
+            }
         }
     }
 

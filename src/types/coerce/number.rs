@@ -78,11 +78,40 @@ fn whole_second(value: &Value<'_>, mode: &StoreMode<'_>) -> Option<Value<'static
     at.round(0).map(Value::Datetime)
 }
 
+/// The byte 0 or 1, which is how a value of `BIT(1)` comes in dumps and from drivers: the type is read
+/// as `BOOLEAN`. As a text it is no number.
+fn bit(value: &Value<'_>) -> Option<i64> {
+    let bytes = match value {
+        Value::Text(text) => text.as_bytes(),
+        Value::Bytes(bytes) => bytes,
+        Value::Null
+        | Value::Int(_)
+        | Value::UInt(_)
+        | Value::Float(_)
+        | Value::Double(_)
+        | Value::Decimal(_)
+        | Value::Date(_)
+        | Value::Time(_)
+        | Value::Datetime(_)
+        | Value::Timestamp(_)
+        | Value::Year(_)
+        | Value::Json(_)
+        | Value::Enum(_) => return None,
+    };
+    match bytes {
+        [bit @ (0 | 1)] => Some(i64::from(*bit)),
+        _ => None,
+    }
+}
+
 pub(super) fn to_integer(
     value: &Value<'_>,
     ty: &ColumnType,
     mode: &StoreMode<'_>,
 ) -> Coerced<'static> {
+    if let Some(bit) = bit(value).filter(|_| *ty == ColumnType::Boolean) {
+        return exact(Value::Int(bit));
+    }
     let whole = whole_second(value, mode);
     let (number, problem) = match source(whole.as_ref().unwrap_or(value), mode) {
         Source::Whole(number) => (number, None),
