@@ -9,7 +9,7 @@ use crate::codec::row::ColumnId;
 use crate::error::{Code, Error, Result};
 use crate::exec::write::row::Stored;
 use crate::sql::ast;
-use crate::sql::context::EvalContext;
+use crate::sql::context::{EvalContext, WarningLevel};
 use crate::types::{ColumnType, Decimal, Value};
 
 /// Characters of a column's comment, as in MySQL.
@@ -25,6 +25,9 @@ pub(super) fn define_column(
     }
     check_charset(column.charset.as_deref(), column.collation.as_deref(), ctx)?;
     check_type(column)?;
+    if column.checks_sign {
+        note_sign(&column.name, ctx);
+    }
     if COLUMN_COMMENT_CHARS_MAX < column.comment.chars().count() {
         let text = format!(
             "Comment for field '{}' is too long (max = {COLUMN_COMMENT_CHARS_MAX})",
@@ -47,6 +50,12 @@ pub(super) fn define_column(
         defined.default = define_default(&defined, default, ctx)?;
     }
     Ok(defined)
+}
+
+fn note_sign(name: &str, ctx: &EvalContext) {
+    let text = || format!("CHECK ({name} >= 0) is not kept: column '{name}' is UNSIGNED");
+    ctx.warnings
+        .add(WarningLevel::Note, Code::FeatureIgnored, text);
 }
 
 fn takes_now(ty: &ColumnType) -> bool {

@@ -193,6 +193,7 @@ fn definition(column: &ResultColumn) -> ColumnDef {
         default: None,
         on_update_now: false,
         auto_increment: false,
+        checks_sign: false,
         comment: String::new(),
         charset: None,
         collation: None,

@@ -84,6 +84,8 @@ pub struct ColumnDef {
     pub on_update_now: bool,
     /// `AUTO_INCREMENT`.
     pub auto_increment: bool,
+    /// `CHECK (column >= 0)` of an `UNSIGNED` column: its type says the same.
+    pub checks_sign: bool,
     /// `COMMENT`.
     pub comment: String,
     /// `CHARACTER SET`, lower case.

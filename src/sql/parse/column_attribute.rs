@@ -26,6 +26,7 @@ impl Parser<'_> {
             default: None,
             on_update_now: false,
             auto_increment: serial,
+            checks_sign: false,
             comment: String::new(),
             charset: None,
             collation: None,
@@ -137,6 +138,9 @@ impl Parser<'_> {
             Some(Word::CHECK) if column.ty == LONGTEXT && self.checks_json(&column.name)? => {
                 column.ty = ColumnType::Json;
             }
+            Some(Word::CHECK | Word::CONSTRAINT) if self.checks_sign(column)? => {
+                column.checks_sign = true;
+            }
             Some(Word::CHECK | Word::CONSTRAINT) => {
                 column.unsupported = Some("CHECK".into());
                 self.skip_attributes()?;
@@ -164,6 +168,55 @@ impl Parser<'_> {
         }
         self.reset(mark);
         Ok(false)
+    }
+
+    /// At `[CONSTRAINT [name]] CHECK`: eats it where it says of an `UNSIGNED` column what its type says
+    /// (Django).
+    fn checks_sign(&mut self, column: &ColumnDef) -> Result<bool> {
+        let mark = self.mark();
+        if self.eat_word(Word::CONSTRAINT) && !self.is_word(Word::CHECK) && self.is_name() {
+            self.name()?;
+        }
+        let is_it = self.is_word(Word::CHECK) && {
+            let checked = self.sign_checked()?;
+            checked.is_some_and(|name| is_unsigned(column, &name))
+        };
+        if !is_it {
+            self.reset(mark);
+        }
+        Ok(is_it)
+    }
+
+    /// At `CHECK`: eats `CHECK (column >= 0) [[NOT] ENFORCED]`, if it is that, and gives the column.
+    pub(super) fn sign_checked(&mut self) -> Result<Option<String>> {
+        let mark = self.mark();
+        self.bump();
+        if self.eat(Kind::OpenParen) && self.is_name() {
+            let name = self.name()?;
+            if self.eat(Kind::GreaterOrEqual) && self.is_zero() {
+                self.bump();
+                if self.eat(Kind::CloseParen) {
+                    self.eat_enforced();
+                    return Ok(Some(name));
+                }
+            }
+        }
+        self.reset(mark);
+        Ok(None)
+    }
+
+    /// `[NOT] ENFORCED`.
+    fn eat_enforced(&mut self) {
+        if self.is_word(Word::NOT) && self.verb(1) == "ENFORCED" {
+            self.bump();
+        }
+        if self.verb(0) == "ENFORCED" {
+            self.bump();
+        }
+    }
+
+    fn is_zero(&self) -> bool {
+        self.is(Kind::Int) && self.bytes(self.token()) == b"0"
     }
 
     fn skip_attributes(&mut self) -> Result<()> {
@@ -241,6 +294,12 @@ impl Parser<'_> {
         }
         self.fsp("now").map(Some)
     }
+}
+
+/// Whether this is a column of the name which no negative number fits.
+pub(super) fn is_unsigned(column: &ColumnDef, name: &str) -> bool {
+    column.name.eq_ignore_ascii_case(name)
+        && matches!(column.ty, ColumnType::Int { unsigned: true, .. })
 }
 
 /// A key part that is a column, ascending.

@@ -1,5 +1,6 @@
 //! CREATE, DROP and TRUNCATE of databases and tables.
 
+use super::column_attribute::is_unsigned;
 use super::cursor::Parser;
 use super::token::Kind;
 use super::word::Word;
@@ -233,6 +234,7 @@ impl Parser<'_> {
                 list.indexes.push(index);
                 Ok(())
             }
+            Some(Word::CHECK) if self.is_sign_checked(list)? => Ok(()),
             Some(word @ (Word::FOREIGN | Word::CHECK)) => {
                 self.skip_member()?;
                 let what = if word == Word::CHECK {
@@ -247,6 +249,19 @@ impl Parser<'_> {
             _ if named => Err(self.syntax_error()),
             _ => self.column_def(list),
         }
+    }
+
+    /// At `CHECK`: eats one that says what the type of a column before it says.
+    fn is_sign_checked(&mut self, list: &mut TableList) -> Result<bool> {
+        let mark = self.mark();
+        if let Some(name) = self.sign_checked()?
+            && let Some(column) = list.columns.iter_mut().find(|one| is_unsigned(one, &name))
+        {
+            column.checks_sign = true;
+            return Ok(true);
+        }
+        self.reset(mark);
+        Ok(false)
     }
 
     /// Goes to the `,` or `)` that ends a member of the list.
