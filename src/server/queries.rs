@@ -191,7 +191,7 @@ impl Talk {
         let (whole, fraction) = (thousandths / 1000, thousandths % 1000);
         let text = format!(
             "Uptime: {seconds}  Threads: {threads}  Questions: {questions}  Slow queries: {slow}  \
-             Opens: 0  Flush tables: 1  Open tables: 0  \
+             Opens: 0  Flush tables: 0  Open tables: 0  \
              Queries per second avg: {whole}.{fraction:03}"
         );
         self.wire

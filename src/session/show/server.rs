@@ -76,7 +76,11 @@ pub(in crate::session) fn status(
         ("Com_stmt_close", closed),
         ("Com_stmt_execute", executions),
         ("Connections", processes.connections_count()),
+        // Tables are not opened before they are read, and so never closed: mycli and mysqladmin read these.
+        ("Flush_commands", 0),
         ("Internal_errors", internal),
+        ("Open_tables", 0),
+        ("Opened_tables", 0),
         ("Queries", queries.all),
         ("Questions", queries.run),
         ("Slow_queries", monitor.slow.count()),
