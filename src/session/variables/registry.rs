@@ -223,7 +223,9 @@ variables! {
     "full_scan_limit_max" Both Int(0, u64::MAX), "10000", "The LIMIT within which an unfiltered full scan is allowed.";
     "general_log" GlobalOnly ReadOnlyBool, "OFF", "Statements are not logged.";
     "group_concat_max_len" Both Int(4, u64::MAX), "1024", "The most bytes of GROUP_CONCAT.";
+    "gtid_executed" GlobalOnly ReadOnlyText, "", "There is no binary log.";
     "gtid_mode" GlobalOnly ReadOnlyText, "OFF", "There is no binary log.";
+    "gtid_purged" GlobalOnly Kept(&[""]), "", "There is no binary log: what dumps of MySQL set is not kept, as nothing follows from it.";
     "have_openssl" GlobalOnly ReadOnlyText, "DISABLED", "Whether TLS is offered.";
     "have_profiling" GlobalOnly ReadOnlyText, "NO", "There are no profiles.";
     "have_query_cache" GlobalOnly ReadOnlyText, "NO", "There is no query cache.";
@@ -234,6 +236,7 @@ variables! {
     "information_schema_stats_expiry" Both Int(0, 31_536_000), "86400", "Sizes and numbers of rows are never kept: they are always of now.";
     "init_connect" GlobalOnly ReadOnlyText, "", "Statements run at login: none.";
     "innodb_lock_wait_timeout" Both Int(1, 1_073_741_824), "50", "Seconds a row lock is waited for.";
+    "innodb_stats_auto_recalc" GlobalOnly Bool, "ON", "There are no statistics of InnoDB.";
     "innodb_strict_mode" Both Bool, "ON", "There are no options of InnoDB.";
     "insert_id" SessionOnly ReadOnlyInt, "0", "The next AUTO_INCREMENT value; ids are spread here.";
     "interactive_timeout" Both Int(1, 31_536_000), "28800", "wait_timeout of interactive clients.";
