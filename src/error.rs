@@ -213,6 +213,7 @@ codes! {
     ZlibTooBig = 1256 "HY000" "A compressed text that says it is larger than `max_allowed_packet`.";
     ZlibBuffer = 1258 "HY000" "A compressed text that is longer than it says.";
     ZlibData = 1259 "HY000" "A compressed text that is damaged.";
+    NoBinaryLogging = 1381 "HY000" "A list of binary logs, where there is none.";
     ReservedSyntax = 1382 "HY000" "A form that only the server itself may write.";
     Deadlock = 1213 "40001" "A concurrent transaction changed the same rows: try again.";
     OperandColumns = 1241 "21000" "A row where a value must be, or the reverse.";

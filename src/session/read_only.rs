@@ -133,6 +133,7 @@ fn defines(kind: Kind) -> bool {
         | Kind::ShowProcesslist
         | Kind::ShowSlowQueries
         | Kind::ShowServer
+        | Kind::ShowReplication
         | Kind::ShowLists => false,
     }
 }

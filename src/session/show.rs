@@ -109,6 +109,7 @@ impl Session {
             }
             Show::OpenTables(filter) => self.filtered(server::open_tables(), filter.as_ref()),
             Show::Profiles => Ok(server::profiles()),
+            Show::Replication(what) => server::replication(*what),
             Show::Warnings(_)
             | Show::Errors(_)
             | Show::CountWarnings

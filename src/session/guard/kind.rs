@@ -54,8 +54,8 @@ macro_rules! kinds {
 
 use Privilege::{
     Alter, ConnectionAdmin, Create, CreateRole, CreateTemporaryTables, CreateUser, CreateView,
-    Drop, DropRole, Index, Insert, LockTables, Process, Reload, Select, ShowView, Super,
-    SystemVariablesAdmin,
+    Drop, DropRole, Index, Insert, LockTables, Process, Reload, ReplicationClient, Select,
+    ShowView, Super, SystemVariablesAdmin,
 };
 use Rule::{
     AnyInDatabase, AnyOnTable, AtRun, Database, Free, Global, GlobalUnlessOwn, Rows, Table,
@@ -163,6 +163,7 @@ kinds! {
     // Texts of others.
     ShowSlowQueries     Global(&[Process, Super]);
     ShowServer          Free;
+    ShowReplication     Global(&[ReplicationClient, Super]);
     ShowLists           Free;
 }
 
@@ -295,6 +296,7 @@ fn show_kind(show: &Show) -> Kind {
         Show::Processlist { .. } => Kind::ShowProcesslist,
         Show::SlowQueries(_) => Kind::ShowSlowQueries,
         Show::Engines | Show::Plugins | Show::Privileges | Show::Profiles => Kind::ShowServer,
+        Show::Replication(_) => Kind::ShowReplication,
         Show::Charset(_)
         | Show::Collation(_)
         | Show::Triggers(_)

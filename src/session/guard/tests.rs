@@ -369,6 +369,11 @@ const EXAMPLES: &[(Kind, &str, &[&str])] = &[
         &["PROCESS ON *.*"],
     ),
     (Kind::ShowServer, "SHOW ENGINES", &[]),
+    (
+        Kind::ShowReplication,
+        "SHOW REPLICA STATUS",
+        &["REPLICATION CLIENT ON *.*"],
+    ),
     (Kind::ShowLists, "SHOW COLLATION", &[]),
     // What statements on rows say of their tables.
     (Kind::SelectRows, "TABLE d.t LIMIT 1", &["SELECT ON d.t"]),

@@ -1,7 +1,7 @@
 //! SHOW of the server: variables, status, processes, and what it has only one or none of.
 
 use crate::accounts::Privilege;
-use crate::error::Result;
+use crate::error::{Code, Error, Result};
 use crate::protocol::compression::Algorithm;
 use crate::session::Session;
 use crate::session::Shared;
@@ -10,6 +10,7 @@ use crate::session::monitor::counts;
 use crate::session::monitor::verb::Verb;
 use crate::session::state::State;
 use crate::session::variables::registry::{self, Kind};
+use crate::sql::ast::Replication;
 use crate::sql::expr::VariableScope;
 use crate::sql::functions::catalogue;
 use crate::types::{ColumnType, Value};
@@ -93,6 +94,19 @@ pub(in crate::session) fn status(
         ),
     ];
     let rows = rows.map(|(name, value)| (name.to_owned(), value.to_string()));
+    let verbs = Verb::ALL.iter().filter(|verb| !verb.status().is_empty());
+    let verbs = verbs.map(|verb| (verb.status().to_owned(), of(*verb).to_string()));
+    let mut all: Vec<_> = rows
+        .into_iter()
+        .chain(connection(state))
+        .chain(verbs)
+        .collect();
+    all.sort();
+    all
+}
+
+/// How the client is connected.
+fn connection(state: &State) -> Vec<(String, String)> {
     let tls = state.tls();
     let cipher = tls.as_ref().map_or("", |tls| tls.cipher.as_str());
     let version = tls.as_ref().map_or("", |tls| tls.version);
@@ -112,11 +126,7 @@ pub(in crate::session) fn status(
         ("Ssl_version", version),
     ];
     let texts = texts.map(|(name, value)| (name.to_owned(), value.to_owned()));
-    let verbs = Verb::ALL.iter().filter(|verb| !verb.status().is_empty());
-    let verbs = verbs.map(|verb| (verb.status().to_owned(), of(*verb).to_string()));
-    let mut all: Vec<_> = rows.into_iter().chain(texts).chain(verbs).collect();
-    all.sort();
-    all
+    texts.to_vec()
 }
 
 /// Names and values: `SHOW VARIABLES`, `SHOW STATUS`.
@@ -176,4 +186,99 @@ pub(super) fn open_tables() -> Listing {
 /// `SHOW PROFILES`: there are none.
 pub(super) fn profiles() -> Listing {
     Listing::of_texts(&["Query_ID", "Duration", "Query"])
+}
+
+/// The columns of `SHOW REPLICA STATUS`. Source: MySQL manual, "SHOW REPLICA STATUS Statement".
+const REPLICA_COLUMNS: &[&str] = &[
+    "Replica_IO_State",
+    "Source_Host",
+    "Source_User",
+    "Source_Port",
+    "Connect_Retry",
+    "Source_Log_File",
+    "Read_Source_Log_Pos",
+    "Relay_Log_File",
+    "Relay_Log_Pos",
+    "Relay_Source_Log_File",
+    "Replica_IO_Running",
+    "Replica_SQL_Running",
+    "Replicate_Do_DB",
+    "Replicate_Ignore_DB",
+    "Replicate_Do_Table",
+    "Replicate_Ignore_Table",
+    "Replicate_Wild_Do_Table",
+    "Replicate_Wild_Ignore_Table",
+    "Last_Errno",
+    "Last_Error",
+    "Skip_Counter",
+    "Exec_Source_Log_Pos",
+    "Relay_Log_Space",
+    "Until_Condition",
+    "Until_Log_File",
+    "Until_Log_Pos",
+    "Source_SSL_Allowed",
+    "Source_SSL_CA_File",
+    "Source_SSL_CA_Path",
+    "Source_SSL_Cert",
+    "Source_SSL_Cipher",
+    "Source_SSL_Key",
+    "Seconds_Behind_Source",
+    "Source_SSL_Verify_Server_Cert",
+    "Last_IO_Errno",
+    "Last_IO_Error",
+    "Last_SQL_Errno",
+    "Last_SQL_Error",
+    "Replicate_Ignore_Server_Ids",
+    "Source_Server_Id",
+    "Source_UUID",
+    "Source_Info_File",
+    "SQL_Delay",
+    "SQL_Remaining_Delay",
+    "Replica_SQL_Running_State",
+    "Source_Retry_Count",
+    "Source_Bind",
+    "Last_IO_Error_Timestamp",
+    "Last_SQL_Error_Timestamp",
+    "Source_SSL_Crl",
+    "Source_SSL_Crlpath",
+    "Retrieved_Gtid_Set",
+    "Executed_Gtid_Set",
+    "Auto_Position",
+    "Replicate_Rewrite_DB",
+    "Channel_Name",
+    "Source_TLS_Version",
+    "Source_public_key_path",
+    "Get_Source_public_key",
+    "Network_Namespace",
+];
+
+/// There is no binary log, so that nobody replicates: what a server of MySQL without one answers.
+///
+/// # Errors
+/// 1381 for the logs themselves.
+pub(super) fn replication(what: Replication) -> Result<Listing> {
+    match what {
+        Replication::Source => Ok(Listing::of_texts(&[
+            "File",
+            "Position",
+            "Binlog_Do_DB",
+            "Binlog_Ignore_DB",
+            "Executed_Gtid_Set",
+        ])),
+        Replication::Replica => Ok(Listing::of_texts(REPLICA_COLUMNS)),
+        Replication::Slave => {
+            let old_words = |name: &&str| {
+                let name = name.replace("Get_Source_", "Get_master_");
+                name.replace("Source", "Master")
+                    .replace("Replica_", "Slave_")
+            };
+            let names: Vec<String> = REPLICA_COLUMNS.iter().map(old_words).collect();
+            let names: Vec<&str> = names.iter().map(String::as_str).collect();
+            Ok(Listing::of_texts(&names))
+        }
+        Replication::Logs => Err(Error::new(
+            Code::NoBinaryLogging,
+            "You are not using binary logging",
+        )),
+    }
 }

@@ -41,7 +41,7 @@ pub use session::{
     AccessMode, Begin, Deallocate, EndTransaction, Execute, IsolationLevel, Kill, Prepare,
     PrepareSource, ResetPersist, SetItem, SetScope, SetTransaction, SetValue,
 };
-pub use show::{Show, ShowFilter};
+pub use show::{Replication, Show, ShowFilter};
 pub use view::{CreateView, Definer, DropView};
 pub use window::{Distance, Frame, FrameBound, FrameUnit, NamedWindow, Over, WindowSpec};
 

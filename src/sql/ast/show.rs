@@ -137,6 +137,21 @@ pub enum Show {
     OpenTables(Option<ShowFilter>),
     /// `SHOW PROFILES` and `SHOW PROFILE`: always empty.
     Profiles,
+    /// Of replication by a binary log, which is not there.
+    Replication(Replication),
+}
+
+/// What monitors ask about replication.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Replication {
+    /// `SHOW MASTER STATUS`, `SHOW BINARY LOG STATUS`.
+    Source,
+    /// `SHOW REPLICA STATUS`.
+    Replica,
+    /// `SHOW SLAVE STATUS`, whose columns have the old words.
+    Slave,
+    /// `SHOW BINARY LOGS`, `SHOW MASTER LOGS`.
+    Logs,
 }
 
 impl Show {
@@ -174,7 +189,8 @@ impl Show {
             | Show::CreateUser(_)
             | Show::Plugins
             | Show::Privileges
-            | Show::Profiles => None,
+            | Show::Profiles
+            | Show::Replication(_) => None,
         }
     }
 }

@@ -4,7 +4,7 @@ use super::cursor::Parser;
 use super::token::Kind;
 use super::word::Word;
 use crate::error::Result;
-use crate::sql::ast::{Show, ShowFilter, Statement, TableName};
+use crate::sql::ast::{Replication, Show, ShowFilter, Statement, TableName};
 use crate::sql::expr::VariableScope;
 
 /// What MySQL or Lindorm can show and this server has nothing to say to.
@@ -35,6 +35,9 @@ impl Parser<'_> {
         self.eat_word(Word::EXTENDED);
         let full = self.eat_word(Word::FULL) || full;
         let what = self.verb(0);
+        if let Some(show) = self.show_replication()? {
+            return Ok(Statement::Show(show));
+        }
         match self.show_what(full)? {
             Some(show) => Ok(Statement::Show(show)),
             None if UNSUPPORTED.contains(&what.as_str()) => {
@@ -45,7 +48,30 @@ impl Parser<'_> {
         }
     }
 
-    /// `SHOW BINARY LOGS` and others that this server has nothing to say to.
+    /// `SHOW MASTER STATUS` and its kin.
+    fn show_replication(&mut self) -> Result<Option<Show>> {
+        let words = [0, 1, 2].map(|ahead| self.verb(ahead));
+        let words = words.each_ref().map(String::as_str);
+        let (words_count, what) = match words {
+            ["MASTER", "STATUS", _] => (2, Replication::Source),
+            ["BINARY", "LOG", "STATUS"] => (3, Replication::Source),
+            ["REPLICA", "STATUS", _] => (2, Replication::Replica),
+            ["SLAVE", "STATUS", _] => (2, Replication::Slave),
+            ["BINARY" | "MASTER", "LOGS", _] => (2, Replication::Logs),
+            _ => return Ok(None),
+        };
+        (0..words_count).for_each(|_| {
+            self.bump();
+        });
+        let is_of_replica = matches!(what, Replication::Replica | Replication::Slave);
+        if is_of_replica && self.eat_word(Word::FOR) {
+            self.expect_verb("CHANNEL")?;
+            self.text()?;
+        }
+        Ok(Some(Show::Replication(what)))
+    }
+
+    /// `SHOW BINLOG EVENTS` and others that this server has nothing to say to.
     fn unsupported_show(&mut self) -> Statement {
         let mut words = Vec::new();
         while let Kind::Word(_) | Kind::Name = self.kind() {
