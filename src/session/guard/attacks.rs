@@ -408,6 +408,7 @@ async fn tables_of_the_system_show_what_may_be_seen() {
     for sql in [
         "SELECT * FROM mysql.user",
         "SELECT * FROM mysql.tables_priv",
+        "SELECT * FROM mysql.role_edges",
     ] {
         assert_eq!(answer(&mut p, sql).await, None, "{sql}");
     }

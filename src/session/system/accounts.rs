@@ -6,7 +6,7 @@ use super::table::{
     Column, Give, Made, NAME, TEXT, TIMESTAMP, Wants, YES_NO, column, text, varchar, yes_no,
 };
 use super::{INFORMATION_SCHEMA, MYSQL, Scene};
-use crate::accounts::{Account, Privilege, Privileges};
+use crate::accounts::{Account, AccountName, Privilege, Privileges};
 use crate::error::Result;
 use crate::sql::context::SessionFacts;
 use crate::types::{ColumnType, Value};
@@ -133,6 +133,50 @@ pub(super) static USER: Made<Arc<Account>> = Made {
         column("authentication_string", TEXT, |_| Value::text("")),
         column("password_expired", varchar(1), |a| letter(a.expired)),
         column("account_locked", varchar(1), |a| letter(a.locked)),
+    ],
+};
+
+/// A role that was granted to an account.
+pub(super) struct Edge {
+    role: AccountName,
+    to: Arc<Account>,
+    is_grantable: bool,
+}
+
+fn each_edge(scene: &Scene, _: &Wants<'_>, give: Give<'_, Edge>) -> Result<()> {
+    for account in scene.accounts() {
+        for (role, is_grantable) in &account.roles {
+            give(Edge {
+                role: role.clone(),
+                to: Arc::clone(&account),
+                is_grantable: *is_grantable,
+            })?;
+        }
+    }
+    Ok(())
+}
+
+/// `mysql.role_edges`: which roles were granted to whom.
+pub(super) static ROLE_EDGES: Made<Edge> = Made {
+    database: MYSQL,
+    name: "role_edges",
+    each: each_edge,
+    columns: &[
+        column("FROM_HOST", ColumnType::Char { chars_max: 255 }, |edge| {
+            text(edge.role.host.as_str())
+        }),
+        column("FROM_USER", ColumnType::Char { chars_max: 32 }, |edge| {
+            text(edge.role.user.as_str())
+        }),
+        column("TO_HOST", ColumnType::Char { chars_max: 255 }, |edge| {
+            text(edge.to.name.host.as_str())
+        }),
+        column("TO_USER", ColumnType::Char { chars_max: 32 }, |edge| {
+            text(edge.to.name.user.as_str())
+        }),
+        column("WITH_ADMIN_OPTION", varchar(1), |edge| {
+            letter(edge.is_grantable)
+        }),
     ],
 };
 

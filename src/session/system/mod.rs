@@ -115,6 +115,7 @@ static ALL: &[&dyn SystemTable] = &[
     &views::VIEWS,
     &absent::COLUMNS_PRIV,
     &absent::HELP_TOPIC,
+    &accounts::ROLE_EDGES,
     &accounts::TABLES_PRIV,
     &accounts::USER,
     &digests::DIGESTS,
