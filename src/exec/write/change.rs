@@ -10,7 +10,7 @@ use super::changer::Changer;
 use super::expiry::Renewal;
 use super::row::{self, Stored};
 use super::versions::Before;
-use super::{Env, Outcome, space};
+use super::{Env, Outcome, moved, space};
 use crate::catalog::Table;
 use crate::error::Result;
 use crate::exec::budget::Budget;
@@ -135,7 +135,7 @@ impl<'a> Target<'a> {
 /// A row that is to be changed.
 pub(super) struct Found {
     pub(super) key: Key,
-    values: Vec<Value<'static>>,
+    pub(super) values: Vec<Value<'static>>,
 }
 
 pub(super) async fn update(update: &Update, mut changer: Changer<'_>) -> Result<Outcome> {
@@ -207,8 +207,14 @@ async fn change_rows(
     let mut pace = Pace::default();
     for (old, new) in rows {
         pace.keep().await;
-        let done = changer.change(&old.key, Some(&old.values), Some(&new));
-        match done.await {
+        let done = if moved::may_move(update) {
+            moved::change_or_move(changer, &old, new).await
+        } else {
+            changer
+                .change(&old.key, Some(&old.values), Some(&new))
+                .await
+        };
+        match done {
             Err(error) if update.ignore && changer.is_surely_there(&error) => {
                 super::warn_of(&error, changer.env);
             }
@@ -249,8 +255,9 @@ fn updated(
             }
         };
         if let Some(slot) = new.get_mut(*column_idx) {
-            let is_key = update.table.key_position(*column_idx).is_some();
-            if is_key && slot.total_cmp(&value).is_ne() {
+            let stays = update.table.wide.versions.is_some()
+                && update.table.key_position(*column_idx).is_some();
+            if stays && slot.total_cmp(&value).is_ne() {
                 return Err(bind::key_assigned(&update.table, *column_idx));
             }
             *slot = value;

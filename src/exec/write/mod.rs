@@ -12,6 +12,7 @@ pub mod entries;
 pub mod expiry;
 pub mod for_update;
 pub mod insert;
+mod moved;
 mod put;
 pub mod row;
 pub mod several;

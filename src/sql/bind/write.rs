@@ -360,7 +360,8 @@ pub(super) fn assigned_value(
     }))
 }
 
-/// What is said when a statement would change a row's key.
+/// What is said when a statement would change a row's key and cannot move the row: ON DUPLICATE KEY UPDATE, an
+/// UPDATE of several tables, and of one that keeps versions.
 pub(crate) fn key_assigned(table: &Table, idx: usize) -> Error {
     let name = table
         .columns
@@ -392,7 +393,7 @@ pub(super) fn update(update: &ast::Update, names: &Names<'_>) -> Result<Update> 
         if is_key && is_itself(&value, idx) {
             continue;
         }
-        if is_key && !is_constant(&value) {
+        if is_key && table.wide.versions.is_some() && !is_constant(&value) {
             return Err(key_assigned(&table, idx));
         }
         assignments.push((idx, value));
