@@ -230,11 +230,7 @@ impl fmt::Display for Error {
                 "the storage engine takes no more writes until a restart, because: {cause}"
             ),
             Error::SnapshotTooOld => f.write_str("the snapshot is too old: try again"),
-            Error::InUse { dir } => of_data(
-                f,
-                dir,
-                "is in use by another server, or by a check or restore",
-            ),
+            Error::InUse { dir } => of_data(f, dir, IN_USE),
             Error::ForeignDirectory { dir, found } => write!(
                 f,
                 "directory {} is not empty and not a data directory of this server: it holds {found}",
@@ -269,6 +265,9 @@ impl fmt::Display for Error {
         }
     }
 }
+
+/// What is said of a data directory that somebody has locked.
+const IN_USE: &str = "is in use by another server, or by a check or restore";
 
 /// What is said of a directory with what is left of a backup that was cut off.
 const HALF_BACKUP: &str = "has a backup that was not finished: unless it is being made just now, the directory \

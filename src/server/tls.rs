@@ -64,11 +64,11 @@ fn from_files(cert: &Path, key: &Path) -> Result<Arc<ServerConfig>, String> {
     if chain.is_empty() {
         return Err(wrong(cert, &"there is no certificate in it"));
     }
-    let key_der = PrivateKeyDer::from_pem_file(key).map_err(|error| match error {
-        pem::Error::NoItemsFound => {
-            wrong(key, &"there is no private key in it that is not encrypted")
+    let key_der = PrivateKeyDer::from_pem_file(key).map_err(|error| {
+        if matches!(error, pem::Error::NoItemsFound) {
+            return wrong(key, &"there is no private key in it that is not encrypted");
         }
-        error => wrong(key, &error),
+        wrong(key, &error)
     })?;
     let files = format!("{}, {}", cert.display(), key.display());
     built(chain, key_der).map_err(|error| format!("{files}: {error}"))
