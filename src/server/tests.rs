@@ -292,7 +292,7 @@ async fn pipelined_commands_are_answered_in_order() {
     let commands: [&[u8]; 7] = [
         b"\x0e",
         b"\x03SELECT a FROM `default`.seq WHERE a < 2",
-        b"\x07\x02",
+        b"\x08\x02",
         b"\x03NONSENSE",
         b"\x03SET @a = 1;SELECT 1",
         b"\x18\x01\0\0\0\0\0long data is never answered",
