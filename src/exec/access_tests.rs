@@ -650,6 +650,8 @@ async fn compare(
     let plan = match select::explain(&program, &world.table, &env).await {
         Ok(plan) => plan,
         Err(error) if error.code() == Code::TooBigSelect => return,
+        // A text that is no date is told of before any row is read; no row had met it.
+        Err(error) if error.code() == Code::DurationOverflow => return,
         Err(error) => panic!("seed {seed}: {error}"),
     };
     note(

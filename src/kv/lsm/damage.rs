@@ -65,26 +65,45 @@ pub(super) fn of_scan(tree: &AnyTree, scan: &Scan, cause: &fjall::Error) -> Erro
 /// What it means that a directory cannot be opened. A file that is damaged is named, or it is told how to find
 /// one. There is no tree to ask, only the lists of the trees' files.
 pub(super) fn at_open(engine_dir: &Path, cause: Error) -> Error {
+    match named(engine_dir, cause) {
+        Named::Yes(cause) => cause,
+        Named::No(Error::Corrupt { what }) => {
+            let what = format!("{what}; `meseta check` with the data directory reads every file");
+            Error::Corrupt { what }
+        }
+        Named::No(cause) => cause,
+    }
+}
+
+/// As [`at_open`] for who has read every file, or copies it: the file is named where it can be.
+pub(super) fn at_open_to_read(engine_dir: &Path, cause: Error) -> Error {
+    let (Named::Yes(cause) | Named::No(cause)) = named(engine_dir, cause);
+    cause
+}
+
+/// Whether an error has the name of a file by now.
+enum Named {
+    Yes(Error),
+    No(Error),
+}
+
+fn named(engine_dir: &Path, cause: Error) -> Named {
     let what = if let Error::Corrupt { what } = &cause {
         what.clone()
     } else if let Error::Io { doing, cause } = &cause {
         // Where a length is damaged, the library reads behind the end of a file.
         format!("{cause}, met while {doing}")
     } else {
-        return cause;
+        return Named::Yes(cause);
     };
     match damaged_of_lists(engine_dir) {
         Ok(Some(path)) => {
             let path = path.display();
             let what = format!("file {path}: {what}");
-            Error::Corrupt { what }
+            Named::Yes(Error::Corrupt { what })
         }
-        Ok(None) if matches!(cause, Error::Corrupt { .. }) => {
-            let what = format!("{what}; `meseta check` with the data directory reads every file");
-            Error::Corrupt { what }
-        }
-        Ok(None) => cause,
-        Err(unreadable) => unreadable,
+        Ok(None) => Named::No(cause),
+        Err(unreadable) => Named::Yes(unreadable),
     }
 }
 

@@ -76,9 +76,11 @@ impl Still {
             stand_in: stand_in.path().display().to_string(),
         };
         let engine_dir = dir.join(ENGINE_DIR);
-        let told = |cause| damage::at_open(&engine_dir, names.told(cause));
-        let (db, data) = open_in(dir, stand_in.path()).map_err(told)?;
-        let registry = gone::read_registry(&db, &data).map_err(told)?;
+        let opened = open_in(dir, stand_in.path());
+        let (db, data) = opened.map_err(|cause| names.told(cause))?;
+        let registry = gone::read_registry(&db, &data);
+        let named = |cause| damage::at_open_to_read(&engine_dir, names.told(cause));
+        let registry = registry.map_err(named)?;
         let rows = Arc::new(RowCache::new(ROW_CACHE_BYTES));
         let compression = Compression::open(&engine_dir, Options::new("").memtable_bytes)?;
         let kept = (rows, Arc::new(compression));
@@ -232,7 +234,7 @@ fn open_in(dir: &Path, stand_in: &Path) -> Result<(Database, Keyspace)> {
     manifest::check_version(&to)?;
     journal::check_any(&to)?;
     journal::repair(&to)?;
-    open_tree(to)
+    open_tree(to).map_err(|cause| damage::at_open_to_read(&from, cause))
 }
 
 fn open_tree(engine_dir: PathBuf) -> Result<(Database, Keyspace)> {
