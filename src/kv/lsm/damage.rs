@@ -66,12 +66,11 @@ pub(super) fn of_scan(tree: &AnyTree, scan: &Scan, cause: &fjall::Error) -> Erro
 /// one. There is no tree to ask, only the lists of the trees' files.
 pub(super) fn at_open(engine_dir: &Path, cause: Error) -> Error {
     match named(engine_dir, cause) {
-        Named::Yes(cause) => cause,
         Named::No(Error::Corrupt { what }) => {
             let what = format!("{what}; `meseta check` with the data directory reads every file");
             Error::Corrupt { what }
         }
-        Named::No(cause) => cause,
+        Named::Yes(cause) | Named::No(cause) => cause,
     }
 }
 

@@ -79,8 +79,8 @@ impl Still {
         let opened = open_in(dir, stand_in.path());
         let (db, data) = opened.map_err(|cause| names.told(cause))?;
         let registry = gone::read_registry(&db, &data);
-        let named = |cause| damage::at_open_to_read(&engine_dir, names.told(cause));
-        let registry = registry.map_err(named)?;
+        let of_file = |cause| damage::at_open_to_read(&engine_dir, names.told(cause));
+        let registry = registry.map_err(of_file)?;
         let rows = Arc::new(RowCache::new(ROW_CACHE_BYTES));
         let compression = Compression::open(&engine_dir, Options::new("").memtable_bytes)?;
         let kept = (rows, Arc::new(compression));
