@@ -85,6 +85,7 @@ impl Values {
         let (dir, _) = self.raw(options::DATA_DIR)?;
         Ok(match self.choice(options::ENGINE)?.as_str() {
             "memory" => Storage::Memory,
+            _ if dir.text.is_empty() => return Err(dir.wrong("the name of a directory")),
             _ => Storage::Lsm(PathBuf::from(dir.text)),
         })
     }
