@@ -157,7 +157,10 @@ fn wrong_values_are_told_in_one_line() {
         "--memory-limit lots",
         "'lots' is not a number of bytes from 512MiB on, such as 4GiB, or auto or none",
     );
-    check("--data-dir=", "--data-dir: '' is not the name of a directory");
+    check(
+        "--data-dir=",
+        "--data-dir: '' is not the name of a directory",
+    );
     check("--engine tree", "--engine: 'tree' is not lsm or memory");
     check("--bogus", "unexpected argument '--bogus' found; see --help");
     check("--listen", "--listen");

@@ -231,8 +231,8 @@ pub fn asks_for_id(column: &Column, value: &Value<'_>, ctx: &EvalContext) -> boo
     }
 }
 
-/// Puts an id wherever a column that spreads them is `NULL`; those of one statement follow each other, in
-/// the order of its rows.
+/// Puts an id wherever a column that spreads them is `NULL`; those of one call follow each other, in
+/// the order of the rows: all of a list of VALUES, a piece of INSERT … SELECT.
 pub fn fill_ids(table: &Table, rows: &mut [Vec<Value<'static>>], env: &Env) {
     let takes_ids = |column: &Column| {
         column.auto_increment && column.counted_from.is_none() || column.is_row_id()

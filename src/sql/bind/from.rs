@@ -125,10 +125,11 @@ impl Scope<'_> {
         join: &Join,
         conditions: &mut Vec<Expr>,
     ) -> Result<Vec<Place>> {
-        // A RIGHT JOIN shows what the LEFT JOIN of its tables in the other order does.
+        // Where columns are merged, a RIGHT JOIN shows what the LEFT JOIN of its tables in the other order does.
+        let merges = join.natural || !join.using.is_empty();
         let (first, second) = match join.kind {
-            JoinKind::Inner | JoinKind::Left => (left, right),
-            JoinKind::Right => (right, left),
+            JoinKind::Right if merges => (right, left),
+            JoinKind::Inner | JoinKind::Left | JoinKind::Right => (left, right),
         };
         let names = if join.natural {
             self.common_names(first, second)

@@ -361,7 +361,7 @@ pub(super) fn assigned_value(
 }
 
 /// What is said when a statement would change a row's key and cannot move the row: ON DUPLICATE KEY UPDATE, an
-/// UPDATE of several tables, and of one that keeps versions.
+/// UPDATE of several tables, as that of a view or with a subquery of each row is one, and of a table that keeps versions.
 pub(crate) fn key_assigned(table: &Table, idx: usize) -> Error {
     let name = table
         .columns

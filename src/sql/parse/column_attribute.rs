@@ -6,7 +6,7 @@ use super::index;
 use super::token::Kind;
 use super::word::Word;
 use crate::error::Result;
-use crate::sql::ast::{ColumnDef, DefaultValue, IndexKind, KeyPart, KeyPartSource, Literal};
+use crate::sql::ast::{ColumnDef, DefaultValue, Expr, IndexKind, KeyPart, KeyPartSource, Literal};
 use crate::types::ColumnType;
 use crate::types::column_type::LobSize;
 
@@ -268,12 +268,18 @@ impl Parser<'_> {
             self.bump();
             return Ok(DefaultValue::Literal { literal, negative });
         }
-        match self.primary()? {
-            crate::sql::ast::Expr::Literal(literal) => {
-                Ok(DefaultValue::Literal { literal, negative })
-            }
-            _ => Err(self.syntax_error()),
+        let Expr::Literal(literal) = self.primary()? else {
+            return Err(self.syntax_error());
+        };
+        // A sign is of a number alone (`signed_literal` in MySQL's grammar).
+        let is_number = matches!(
+            literal,
+            Literal::Int(_) | Literal::Decimal(_) | Literal::Double(_)
+        );
+        if negative && !is_number {
+            return Err(self.syntax_error());
         }
+        Ok(DefaultValue::Literal { literal, negative })
     }
 
     /// `CURRENT_TIMESTAMP[(f)]` and its synonyms: the digits of its fraction.

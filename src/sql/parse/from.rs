@@ -109,6 +109,9 @@ impl Parser<'_> {
     fn table_factor(&mut self) -> Result<TableFactor> {
         self.nested(|parser| {
             let lateral = parser.eat_word(Word::LATERAL);
+            if !lateral && parser.eat(Kind::OpenBrace) {
+                return parser.odbc_joined();
+            }
             if parser.eat(Kind::OpenParen) {
                 if parser.begins_query() || parser.begins_with_query_in_parens() {
                     return parser.derived_table(lateral);
@@ -141,6 +144,14 @@ impl Parser<'_> {
                 index_hints,
             })
         })
+    }
+
+    /// Behind `{`: `{oj a LEFT OUTER JOIN b ON …}` of ODBC.
+    fn odbc_joined(&mut self) -> Result<TableFactor> {
+        self.any_name()?;
+        let joined = self.table_ref()?;
+        self.expect(Kind::CloseBrace)?;
+        Ok(TableFactor::Nested(vec![joined]))
     }
 
     /// Whether what begins with a parenthesis is a query that begins with another one in parentheses,
