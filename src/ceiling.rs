@@ -22,7 +22,7 @@ mod allocator;
 mod huge;
 mod machine;
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::hint;
 use std::os::unix::fs::FileExt;
 use std::sync::OnceLock;
@@ -56,6 +56,10 @@ const SPARE_DIVISOR: u64 = 16;
 
 /// Where Linux tells of this process's memory, in pages (proc(5)).
 const STATM: &str = "/proc/self/statm";
+
+/// Where it tells how large they are (proc(5), getauxval(3)), and the word for that.
+const AUXV: &str = "/proc/self/auxv";
+const AT_PAGESZ: usize = 6;
 
 static PROCESS: Ceiling = Ceiling::new(resident_of_process);
 
@@ -347,7 +351,29 @@ fn resident_of_process() -> Option<u64> {
     let text = std::str::from_utf8(text.get(..count)?).ok()?;
     // All pages, then those that are resident.
     let pages: u64 = text.split_ascii_whitespace().nth(1)?.parse().ok()?;
-    pages.checked_mul(u64::try_from(rustix::param::page_size()).ok()?)
+    pages.checked_mul(page_bytes()?)
+}
+
+/// Bytes of a page, by the system's first word to the process. Not by `rustix::param`: it looks for functions of the
+/// kernel's where valgrind has none, and ended the processes whose instructions are counted.
+fn page_bytes() -> Option<u64> {
+    static BYTES: OnceLock<Option<u64>> = OnceLock::new();
+    *BYTES.get_or_init(|| page_bytes_in(&fs::read(AUXV).ok()?))
+}
+
+/// The same in pairs of words, of which the first says what the second is.
+#[expect(
+    clippy::host_endian_bytes,
+    reason = "they are written by the kernel of this machine"
+)]
+fn page_bytes_in(pairs: &[u8]) -> Option<u64> {
+    let (words, _) = pairs.as_chunks::<{ size_of::<usize>() }>();
+    let mut pairs = words.chunks_exact(2);
+    let value = pairs.find_map(|pair| match *pair {
+        [kind, value] if usize::from_ne_bytes(kind) == AT_PAGESZ => Some(value),
+        _ => None,
+    });
+    u64::try_from(usize::from_ne_bytes(value?)).ok()
 }
 
 #[cfg(test)]

@@ -76,7 +76,7 @@ pub enum Error {
     },
     /// Among the engine's files and directories there is one that is none of them.
     ForeignFile {
-        /// It.
+        /// Its path.
         path: PathBuf,
     },
     /// The directory was written by another version of the format.

@@ -203,11 +203,12 @@ async fn change_rows(
 ) -> Result<u64> {
     let pairs = rows.iter().map(|(old, new)| (&old.values[..], &new[..]));
     changer.read_new_entries(pairs).await?;
+    let may_move = moved::may_move(update);
     let mut changed_count = 0;
     let mut pace = Pace::default();
     for (old, new) in rows {
         pace.keep().await;
-        let done = if moved::may_move(update) {
+        let done = if may_move {
             moved::change_or_move(changer, &old, new).await
         } else {
             changer

@@ -241,11 +241,12 @@ pub fn fill_ids(table: &Table, rows: &mut [Vec<Value<'static>>], env: &Env) {
         if !takes_ids(column) {
             continue;
         }
+        let is_missing = |row: &&Vec<Value<'_>>| row.get(column_idx).is_some_and(Value::is_null);
+        let ids_count = u64::try_from(rows.iter().filter(is_missing).count()).unwrap_or(u64::MAX);
         let slots = rows.iter_mut().filter_map(|row| row.get_mut(column_idx));
-        let missing: Vec<_> = slots.filter(|value| value.is_null()).collect();
-        let ids_count = u64::try_from(missing.len()).unwrap_or(u64::MAX);
+        let missing = slots.filter(|value| value.is_null());
         let connection = env.ctx.facts.connection_id();
-        for (slot, id) in missing.into_iter().zip(env.ids.run(connection, ids_count)) {
+        for (slot, id) in missing.zip(env.ids.run(connection, ids_count)) {
             *slot = id_value(id, &column.ty);
         }
     }

@@ -65,45 +65,37 @@ pub(super) fn of_scan(tree: &AnyTree, scan: &Scan, cause: &fjall::Error) -> Erro
 /// What it means that a directory cannot be opened. A file that is damaged is named, or it is told how to find
 /// one. There is no tree to ask, only the lists of the trees' files.
 pub(super) fn at_open(engine_dir: &Path, cause: Error) -> Error {
-    match named(engine_dir, cause) {
-        Named::No(Error::Corrupt { what }) => {
+    match (named(engine_dir, &cause), cause) {
+        (Some(named), _) => named,
+        (None, Error::Corrupt { what }) => {
             let what = format!("{what}; `meseta check` with the data directory reads every file");
             Error::Corrupt { what }
         }
-        Named::Yes(cause) | Named::No(cause) => cause,
+        (None, cause) => cause,
     }
 }
 
-/// As [`at_open`] for who has read every file, or copies it: the file is named where it can be.
+/// As [`at_open`] for who reads every file anyway, or copies it: there is no check to advise.
 pub(super) fn at_open_to_read(engine_dir: &Path, cause: Error) -> Error {
-    let (Named::Yes(cause) | Named::No(cause)) = named(engine_dir, cause);
-    cause
+    named(engine_dir, &cause).unwrap_or(cause)
 }
 
-/// Whether an error has the name of a file by now.
-enum Named {
-    Yes(Error),
-    No(Error),
-}
-
-fn named(engine_dir: &Path, cause: Error) -> Named {
-    let what = if let Error::Corrupt { what } = &cause {
+/// The same error with the name of a file that is damaged, if one is found, or why none can be looked for.
+fn named(engine_dir: &Path, cause: &Error) -> Option<Error> {
+    let what = if let Error::Corrupt { what } = cause {
         what.clone()
-    } else if let Error::Io { doing, cause } = &cause {
+    } else if let Error::Io { doing, cause } = cause {
         // Where a length is damaged, the library reads behind the end of a file.
         format!("{cause}, met while {doing}")
     } else {
-        return Named::Yes(cause);
+        return None;
     };
-    match damaged_of_lists(engine_dir) {
-        Ok(Some(path)) => {
-            let path = path.display();
-            let what = format!("file {path}: {what}");
-            Named::Yes(Error::Corrupt { what })
-        }
-        Ok(None) => Named::No(cause),
-        Err(unreadable) => Named::Yes(unreadable),
-    }
+    let path = match damaged_of_lists(engine_dir) {
+        Ok(path) => path?,
+        Err(unreadable) => return Some(unreadable),
+    };
+    let what = format!("file {}: {what}", path.display());
+    Some(Error::Corrupt { what })
 }
 
 /// Looks at the lists of a directory that was complete once, and at all of the files that have the names of the
@@ -137,16 +129,6 @@ pub(super) fn is_told_by(text: &str) -> bool {
     ["Checksum", "Invalid", "Decompress", "Unrecoverable"]
         .iter()
         .any(|word| text.contains(word))
-}
-
-/// What ends writing, at each later start, too, since what met the damage is begun again.
-pub(super) fn that_stays(doing: &str, told: &str) -> Error {
-    Error::Corrupt {
-        what: format!(
-            "{told}, met while {doing}; a restart does not mend that: `meseta check` with the data directory names the \
-             file, and a backup has what was in it"
-        ),
-    }
 }
 
 /// Names the damaged file in the log, some time: nobody waits for it.

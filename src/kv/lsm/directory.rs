@@ -361,6 +361,22 @@ pub(super) fn check_format(dir: &Path, format: &str) -> Result<Version> {
     }
 }
 
+/// What is in a directory; nothing where it is missing.
+///
+/// # Errors
+///
+/// [`Error::Io`].
+pub(super) fn children(dir: &Path) -> Result<Vec<PathBuf>> {
+    let failed = |cause: io::Error| Error::io(format!("reading {}", dir.display()), &cause);
+    let entries = match fs::read_dir(dir) {
+        Ok(entries) => entries,
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(cause) => return Err(failed(cause)),
+    };
+    let paths = entries.map(|entry| entry.map(|entry| entry.path()));
+    paths.collect::<io::Result<_>>().map_err(failed)
+}
+
 /// Whether a directory without a version file may be this server's: it is empty, or has what a first start leaves that
 /// was cut off, or what any start does.
 fn check_not_foreign(dir: &Path) -> Result<()> {

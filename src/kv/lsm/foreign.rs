@@ -7,7 +7,6 @@
 //! who writes a file for a statement writes it there.
 
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use super::backup;
@@ -25,32 +24,20 @@ const PASSED_OVER_PREFIX: &str = "._";
 ///
 /// [`Error::Io`].
 pub(super) fn among_own(engine_dir: &Path) -> Result<Vec<PathBuf>> {
-    let mut found = entries(engine_dir)?;
+    let mut found = directory::children(engine_dir)?;
     found.retain(|path| may_be_journal(path) && !is_journal(path));
     let trees: Vec<PathBuf> = manifest::trees(engine_dir).collect();
-    let beside = entries(&manifest::trees_dir(engine_dir))?;
+    let beside = directory::children(&manifest::trees_dir(engine_dir))?;
     // Files the library passes over.
     let is_foreign = |path: &PathBuf| !trees.contains(path) && !is_file(path);
     found.extend(beside.into_iter().filter(is_foreign));
     for tree in trees {
-        let tables = entries(&tree.join(TABLES_DIR))?;
+        let tables = directory::children(&tree.join(TABLES_DIR))?;
         let is_foreign = |path: &PathBuf| !is_passed_over(path) && !is_table(path);
         found.extend(tables.into_iter().filter(is_foreign));
     }
     found.sort_unstable();
     Ok(found)
-}
-
-/// What is in a directory; nothing where it is missing.
-fn entries(dir: &Path) -> Result<Vec<PathBuf>> {
-    let failed = |cause: io::Error| Error::io(format!("reading {}", dir.display()), &cause);
-    let entries = match fs::read_dir(dir) {
-        Ok(entries) => entries,
-        Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(cause) => return Err(failed(cause)),
-    };
-    let paths = entries.map(|entry| entry.map(|entry| entry.path()));
-    paths.collect::<io::Result<_>>().map_err(failed)
 }
 
 /// Before the library opens a directory.

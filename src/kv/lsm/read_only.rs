@@ -35,7 +35,7 @@ impl Shared {
                 return;
             }
             *read_only = Some(Failed {
-                cause: cause.to_string(),
+                cause: told(cause),
                 was_full: matches!(cause, Error::DiskFull { .. }),
             });
         }
@@ -50,5 +50,51 @@ impl Shared {
             return false;
         }
         self.check_room(0).is_ok()
+    }
+}
+
+/// A cause, with what is to be done where a restart does not help: what met the damage is begun again then.
+fn told(cause: &Error) -> String {
+    if !matches!(cause, Error::Corrupt { .. }) {
+        return cause.to_string();
+    }
+    format!(
+        "{cause}; a restart does not mend that: `meseta check` with the data directory names the file, and a backup has \
+         what was in it"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::kv::lsm::{Lsm, Options};
+    use crate::kv::{Engine as _, Error};
+
+    #[tokio::test]
+    async fn damage_is_told_to_stay() {
+        for (what_ends_it, stays) in [
+            (
+                Error::Corrupt {
+                    what: "file 7".to_owned(),
+                },
+                true,
+            ),
+            (
+                Error::DiskFull {
+                    doing: "compacting".to_owned(),
+                },
+                false,
+            ),
+        ] {
+            let dir = tempfile::tempdir().unwrap();
+            let engine = Lsm::open(&Options::new(dir.path())).unwrap();
+            engine.shared.give_up(&what_ends_it);
+            let told = engine.read_only().unwrap();
+            assert!(told.contains(&what_ends_it.to_string()), "{told}");
+            assert_eq!(
+                told.contains("a restart does not mend that"),
+                stays,
+                "{told}"
+            );
+        }
     }
 }

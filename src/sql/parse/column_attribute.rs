@@ -258,16 +258,6 @@ impl Parser<'_> {
         if !negative {
             self.eat(Kind::Plus);
         }
-        let constant = match self.word() {
-            Some(Word::NULL) => Some(Literal::Null),
-            Some(Word::TRUE) => Some(Literal::Bool(true)),
-            Some(Word::FALSE) => Some(Literal::Bool(false)),
-            _ => None,
-        };
-        if let Some(literal) = constant.filter(|_| !negative) {
-            self.bump();
-            return Ok(DefaultValue::Literal { literal, negative });
-        }
         let Expr::Literal(literal) = self.primary()? else {
             return Err(self.syntax_error());
         };

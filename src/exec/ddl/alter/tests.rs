@@ -390,6 +390,33 @@ async fn what_old_rows_have_is_the_same_after_a_restart() {
     assert_eq!(server.check("t").await, ["status OK"]);
 }
 
+/// Each other type is one more that old rows pass when they are read.
+#[tokio::test]
+async fn a_column_had_only_so_many_types() {
+    let server = Server::start().await;
+    for sql in [
+        "CREATE TABLE t (id INT PRIMARY KEY, v INT)",
+        "INSERT INTO t VALUES (1, 7)",
+    ] {
+        server.run(sql).await.unwrap();
+    }
+    for _ in 0..32 {
+        for ty in ["DECIMAL(5,1)", "INT"] {
+            let sql = format!("ALTER TABLE t MODIFY v {ty}");
+            server.run(&sql).await.unwrap();
+        }
+    }
+    let one_more = server.run("ALTER TABLE t MODIFY v BIGINT").await;
+    let refused = one_more.unwrap_err();
+    assert!(
+        refused.message().contains("had 64 other types"),
+        "{}",
+        refused.message()
+    );
+    let rows = server.run("SELECT v FROM t WHERE id = 1").await;
+    assert_eq!(rows.unwrap(), [["7"]]);
+}
+
 /// What compares equal to the default of an added column is not always the same.
 #[tokio::test]
 async fn a_value_that_only_equals_what_old_rows_have_is_kept() {

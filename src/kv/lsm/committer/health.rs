@@ -162,7 +162,8 @@ impl Committer {
         self.read_only(if cause.contains(told::NO_SPACE) {
             Error::DiskFull { doing }
         } else if is_damage {
-            damage::that_stays(&doing, &cause)
+            let what = format!("{cause}, met while {doing}");
+            Error::Corrupt { what }
         } else {
             Error::Io { doing, cause }
         })

@@ -44,7 +44,7 @@ use parking_lot::{Mutex, RwLock};
 
 use self::dictionary::Dictionary;
 pub(super) use self::press::Press;
-use super::{LIMITS, spaces};
+use super::{LIMITS, directory, spaces};
 use crate::kv::{Error, Result, Space};
 
 const PACKED: u8 = 0xfe;
@@ -123,7 +123,7 @@ impl Compression {
             Some(space) => !is_live(space),
             None => path.extension().is_some_and(|found| found == NEW),
         };
-        for path in all_files(&self.dir)?.iter().filter(is_gone) {
+        for path in directory::children(&self.dir)?.iter().filter(is_gone) {
             let removed = fs::remove_file(path);
             removed.map_err(|cause| Error::io(format!("removing {}", path.display()), &cause))?;
         }
@@ -255,21 +255,10 @@ pub(super) fn is_plain(stored: &[u8]) -> bool {
 ///
 /// [`Error::Io`].
 pub(super) fn files(engine_dir: &Path) -> Result<Vec<PathBuf>> {
-    let mut files = all_files(&engine_dir.join(DIR))?;
+    let mut files = directory::children(&engine_dir.join(DIR))?;
     files.retain(|path| space_of(path).is_some());
     files.sort();
     Ok(files)
-}
-
-fn all_files(dir: &Path) -> Result<Vec<PathBuf>> {
-    let failed = |cause: io::Error| Error::io(format!("reading {}", dir.display()), &cause);
-    let entries = match fs::read_dir(dir) {
-        Ok(entries) => entries,
-        Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(cause) => return Err(failed(cause)),
-    };
-    let paths = entries.map(|entry| entry.map(|entry| entry.path()));
-    paths.collect::<io::Result<_>>().map_err(failed)
 }
 
 /// Looks at the checksum of a dictionary's file.

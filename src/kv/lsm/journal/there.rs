@@ -1,10 +1,9 @@
 //! Which journals there are, and whether one is missing.
 
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use super::run;
+use crate::kv::lsm::directory;
 use crate::kv::{Error, Result};
 
 /// How the name of a journal ends, behind its number and a dot.
@@ -77,15 +76,8 @@ pub(in crate::kv::lsm) fn list(dir: &Path) -> Result<Vec<PathBuf>> {
 
 /// The journals in `dir` with their numbers, in order.
 pub(super) fn numbered(dir: &Path) -> Result<Vec<(u64, PathBuf)>> {
-    let cannot_read = |cause: io::Error| Error::io(format!("reading {}", dir.display()), &cause);
     let mut journals = Vec::new();
-    let entries = match fs::read_dir(dir) {
-        Ok(entries) => entries,
-        Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(cause) => return Err(cannot_read(cause)),
-    };
-    for entry in entries {
-        let path = entry.map_err(cannot_read)?.path();
+    for path in directory::children(dir)? {
         let name = path.file_name().and_then(|name| name.to_str());
         let number = name.and_then(|name| name.strip_suffix(ENDING)?.strip_suffix('.'));
         if let Some(number) = number.and_then(|number| number.parse::<u64>().ok()) {

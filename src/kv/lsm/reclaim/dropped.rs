@@ -7,10 +7,11 @@ use fjall::{AbstractTree, Keyspace};
 use lsm_tree::Table;
 
 use super::{
-    GIVEN_BYTES_MIN, REWRITTEN_BYTES_MAX, check_writes, flush, may_rewrite, rewrite, warn,
+    GIVEN_BYTES_MIN, REWRITTEN_BYTES_MAX, after_failure, check_writes, flush, may_rewrite, rewrite,
+    warn,
 };
 use crate::kv::lsm::spaces::{self, DeadSpaces};
-use crate::kv::lsm::{Shared, damage, fault, room};
+use crate::kv::lsm::{Shared, fault, room};
 use crate::kv::{Error, Result, Space};
 
 /// Whether dropped spaces may have something in files.
@@ -36,10 +37,6 @@ pub(super) fn settle((shared, data): (&Weak<Shared>, &Keyspace), debt: Debt) -> 
         Ok(Given::NotNeeded) => Debt::Owed(0),
         Ok(Given::Lacks(kept)) => Debt::Owed(kept),
         Err(cause) => {
-            // A file that cannot be read is not read again and again.
-            if let Some(shared) = shared.upgrade() {
-                shared.reclaim.note_damage(&cause);
-            }
             warn("the room of dropped tables was not given back", Err(cause));
             Debt::Owed(kept)
         }
@@ -109,8 +106,9 @@ pub(super) fn kept_bytes(shared: &Shared, data: &Keyspace) -> Result<u64> {
     let mut kept = 0_u64;
     for table in data.tree.current_version().iter_tables() {
         kept = kept.saturating_add(kept_of(table, &shared.dead).map_err(|cause| {
+            // It is noted: what cannot be read is not read again and again.
             let cause = fault::error("reading what compactions keep", &cause.into());
-            damage::in_compaction(&shared.engine_dir, cause)
+            after_failure((shared, data), cause)
         })?);
     }
     Ok(kept)
@@ -140,12 +138,14 @@ fn kept_of(table: &Table, dead: &DeadSpaces) -> lsm_tree::Result<u64> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
     use std::sync::Arc;
 
     use crate::kv::lsm::compaction::Rules;
     use crate::kv::lsm::compression::Compression;
     use crate::kv::lsm::room::pause::Floor;
-    use crate::kv::lsm::{Options, tree};
+    use crate::kv::lsm::{Lsm, Options, tree};
+    use crate::kv::{Engine as _, WriteSet};
 
     use super::*;
 
@@ -187,5 +187,33 @@ mod tests {
             let last = spaces::space_of(table.metadata.key_range.max()).unwrap();
             assert!(!is_in || dead.has_between(Space(3), last));
         }
+    }
+
+    /// Mechanism: the file was read up to the damage again and again, each time somebody looked for room.
+    #[tokio::test]
+    async fn what_cannot_be_read_is_noted() {
+        let dir = tempfile::tempdir().unwrap();
+        let engine = Lsm::open(&Options::new(dir.path())).unwrap();
+        for space in [Space(1), Space(2)] {
+            engine.create_space(space).await.unwrap();
+            let mut writes = WriteSet::blind();
+            for row in 0..500 {
+                writes.put(space, format!("{row:03}"), [7; 100]);
+            }
+            engine.commit(writes).await.unwrap();
+        }
+        let (_, data) = engine.shared.tree.lock().clone().unwrap();
+        data.tree.flush_active_memtable(0).unwrap();
+        engine.shared.dead.extend([Space(1)]);
+        kept_bytes(&engine.shared, &data).unwrap();
+        assert!(engine.shared.reclaim.may_rewrite());
+        let version = data.tree.current_version();
+        let path = version.iter_tables().next().unwrap().path.to_path_buf();
+        let mut bytes = fs::read(&path).unwrap();
+        bytes[100] ^= 1;
+        fs::write(&path, bytes).unwrap();
+        let met = kept_bytes(&engine.shared, &data).unwrap_err();
+        assert!(matches!(met, Error::Corrupt { .. }), "{met}");
+        assert!(!engine.shared.reclaim.may_rewrite());
     }
 }

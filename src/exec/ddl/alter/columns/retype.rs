@@ -38,6 +38,7 @@ impl Maker<'_> {
         // What rows have of a former type is brought to each type since: that takes those between, too.
         let is_between = !old.past.former.is_empty() && old.ty != new.ty;
         if form == Form::Other || is_between {
+            check_former(&new.past.former, old)?;
             new.past.former.push(Former {
                 id: old.id,
                 ty: old.ty.clone(),
@@ -87,6 +88,19 @@ impl Maker<'_> {
         }
         Ok(())
     }
+}
+
+/// Most types that a column had which rows may still be read by: a row of the first passes all of them.
+const FORMER_MAX: usize = 64;
+
+fn check_former(former: &[Former], old: &Column) -> Result<()> {
+    if former.len() < FORMER_MAX {
+        return Ok(());
+    }
+    Err(Error::unsupported(format!(
+        "ALTER TABLE of column '{}', which had {FORMER_MAX} other types, the most: create another table and copy",
+        old.name
+    )))
 }
 
 /// Refuses another type for a column of a unique index that would have to be built again: meanwhile
