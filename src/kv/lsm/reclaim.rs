@@ -612,7 +612,8 @@ mod tests {
         }
     }
 
-    /// Mechanism: what was being merged stayed hidden, and nobody was told.
+    /// Mechanism: what was being merged stayed hidden, and nobody was told until a thread of the library panicked, too, at a
+    /// lock that this one had held.
     #[tokio::test]
     async fn a_pass_that_panics_ends_writing() {
         let dir = tempfile::tempdir().unwrap();
@@ -638,6 +639,8 @@ mod tests {
             assert!(Instant::now() < deadline, "writing goes on");
             tokio::time::sleep(STEP).await;
         }
+        let cause = engine.read_only().unwrap();
+        assert!(cause.contains("giving back room"), "{cause}");
         engine.commit(all_rows()).await.unwrap_err();
         engine.close().await.unwrap_err();
     }
